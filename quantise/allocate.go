@@ -28,10 +28,9 @@ type allocation struct {
 	total     int    // the bits of a row
 }
 
-// allocate returns the bits of segments, which share the words of a row, such that Σ
-// variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
-// takes bits away until the parts fit, and moves bits again. Segments have equal bits if others
-// gain little, for these variances or for those of learned rows, which a small sample overfits.
+// allocate moves bits between segments as if parts had no padding, takes bits away until the parts
+// fit, and moves bits again, so that Σ variance·bitNoise[bits] is small. Segments have equal bits
+// if others gain little.
 func allocate(variances, learned []float64, sizes []int, words int) []int {
 	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
 	fits := func() bool { return a.words() <= words }
@@ -86,7 +85,6 @@ func totalNoise(variances []float64, bits []int) (sum float64) {
 	return sum
 }
 
-// shrink takes the step of bits with the least gain away.
 func (a *allocation) shrink() {
 	at, least := 0, math.Inf(1)
 	for s, b := range a.bits {

@@ -14,17 +14,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// spectrum is what Learn finds. A vector x has the coordinates y = D(x − mean), where the rows of D
-// are the directions. Bands divide the coordinates.
 type spectrum struct {
 	Mean       []float64             // nil if nothing is subtracted; otherwise D·mean = 0
 	Directions dense.Matrix[float32] `archive:"rotation"` // d×d
 	Bands      []band
 }
 
-// band is some coordinates whose codes have the same number of bits. Its directions are a uniformly
-// random rotation of principal directions, unless it has no bits. Step, Share and Noise are for
-// vectors of norm 1.
+// The directions of a band are a uniformly random rotation of principal directions, unless it has
+// no bits. Step, Share and Noise are for vectors of norm 1.
 type band struct {
 	Size, Bits int
 	Step       float64 // the width of a cell
@@ -70,8 +67,7 @@ func (s *spectrum) check(d int) error {
 	return nil
 }
 
-// leastMean is the smallest norm of a mean. With norms of rows from 2⁻¹⁰⁰ to 2¹⁰⁰, float32 then
-// represents the products of rows and the mean.
+// With norms of rows from 2⁻¹⁰⁰ to 2¹⁰⁰, float32 then represents the products of rows and the mean.
 const leastMean = 0x1p-24
 
 func (s *spectrum) key() (key [2]uint64) {
@@ -87,10 +83,9 @@ func (s *spectrum) key() (key [2]uint64) {
 	return [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
 }
 
-// bands are the bands of a quantiser and the parts of their rows. A row has a part for each of the
-// widths 8, 4, 2 and 1. A code of 7 bits, for example, has its highest 4 bits in one part, the next
-// 2 bits in another and the last bit in a third: its odd multiple 2k − 127 is the sum of those of
-// the three parts times 8, 2 and 1.
+// A row has a part for each of the widths 8, 4, 2 and 1. A code of 7 bits, for example, has its
+// highest 4 bits in one part, the next 2 bits in another and the last bit in a third: its odd
+// multiple 2k − 127 is the sum of those of the three parts times 8, 2 and 1.
 type bands struct {
 	list    []band
 	typical float64 // Σ Share·Noise
@@ -98,15 +93,13 @@ type bands struct {
 	parts   []part
 }
 
-// part is the digits of one width of the codes of a row.
 type part struct {
 	width, elements, words int
 	places                 []uint32
 	pieces                 []piece
 }
 
-// piece is the digits of a band in a part: those of coordinates [from, from+n) are elements [at,
-// at+n) of the part.
+// The digits of coordinates [from, from+n) of a band are elements [at, at+n) of the part.
 type piece struct{ at, from, n, shift, band int }
 
 func bandsOf(list []band) *bands {
@@ -132,7 +125,6 @@ func bandsOf(list []band) *bands {
 	return b
 }
 
-// pack writes codes to the words of a row. digits is working memory of their number.
 func (b *bands) pack(words []uint64, codes, digits []uint8) {
 	for _, p := range b.parts {
 		for _, s := range p.pieces {
@@ -146,7 +138,6 @@ func (b *bands) pack(words []uint64, codes, digits []uint8) {
 	}
 }
 
-// unpack reads the codes of a row. Coordinates without bits have code 0.
 func (b *bands) unpack(codes []uint8, words []uint64, digits []uint8) {
 	clear(codes)
 	for _, p := range b.parts {
@@ -161,7 +152,6 @@ func (b *bands) unpack(codes []uint8, words []uint64, digits []uint8) {
 	}
 }
 
-// decodeBands writes scale·s for the vector s of codes.
 func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
 	at := 0
 	for _, one := range b.list {
@@ -175,7 +165,6 @@ func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
 	}
 }
 
-// sums are the sums of the code s of a band and the coordinates u of a vector divided by its norm.
 type sums struct{ along, square, energy float64 } // sᵀu, ‖s‖², ‖u‖²
 
 func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm float64) {
@@ -204,9 +193,8 @@ func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm 
 	}
 }
 
-// combine returns the numbers of a row. ratio makes the estimate exact for a query that is the row
-// within the bands with bits, so that bands err by their own rotations and by a small bias. Over
-// the rotations of bands B, the estimate of uᵀq is
+// ratio makes the estimate exact for a query that is the row within the bands with bits. Over the
+// rotations of bands B, the estimate of uᵀq is
 //
 //	Σ_B share_B·uᵀq in B, share = ratio·sᵀu/‖u‖², plus an error of the variance
 //	Σ_B (‖q‖²−(uᵀq/‖u‖)²)·error_B, error = ratio²·(‖s‖² − (sᵀu)²/‖u‖²)/(size − 1).
@@ -237,7 +225,6 @@ func (b *bands) ratio(all []sums) float64 {
 	return 0
 }
 
-// errors returns 1 − share and error of a band, for combine.
 func (b *band) errors(s sums, ratio float64) (short, noise float64) {
 	if b.Bits == 0 {
 		return 1, s.energy / float64(b.Size)
@@ -271,7 +258,6 @@ func withBias(ratio float32, bias float64) float32 {
 	return math.Float32frombits(math.Float32bits(ratio)&^biasBits | k)
 }
 
-// roundBands rounds the rotated vector of p by parts, and sets the law of its errors.
 func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	b := q.bands
 	dst.several, dst.scale, dst.rounding, dst.perDimension, dst.bias = b.several, 0, 0, 0, 0
@@ -308,8 +294,7 @@ func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	}
 }
 
-// directions is the rotation of a spectrum. It rounds every product and every sum, so that it has
-// the same bits on every processor.
+// Every product and every sum is rounded, so that the bits are the same on every processor.
 type directions[T dense.Float] struct{ rows, columns dense.Matrix[T] } // D and Dᵀ
 
 func directionsOf[T dense.Float](d dense.Matrix[float32]) directions[T] {
@@ -325,7 +310,6 @@ func (d directions[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	return multiplyRows(dst, y, d.rows)
 }
 
-// multiplyRows computes dst = x·a. Rows of x share reads of a.
 func multiplyRows[T dense.Float](dst, x, a dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, a.Cols)
 	for lo := 0; lo < x.Rows; lo += 4 {

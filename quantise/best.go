@@ -31,8 +31,7 @@ func keep(list []candidate, c candidate, k int) []candidate {
 	return list
 }
 
-// cut returns the best k candidates of a list, the worst of them last, or the list if it is
-// shorter.
+// cut returns the best k candidates of a list, the worst of them last.
 func cut(list []candidate, k int) []candidate {
 	if len(list) < k {
 		return list
@@ -74,8 +73,8 @@ func cut(list []candidate, k int) []candidate {
 	return list[:k]
 }
 
-// ordered returns the indices of a list, in the lower 32 bits of keys. A list of many candidates is
-// sorted by scores rounded to float32, the best first. The result and other memory are in keys.
+// A list of many candidates is sorted by scores rounded to float32, the best first. The result and
+// other memory are in keys.
 func ordered(keys []uint64, list []candidate) (order, all []uint64) {
 	n := len(list)
 	keys = scratch.Resize(keys, 2*n)

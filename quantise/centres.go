@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// centre is a centre c, which is subtracted from rows. The first centre of a quantiser is the
-// origin.
+// The first centre of a quantiser is the origin.
 type centre[T dense.Float] struct {
 	vector  []T
 	rotated []T     // R·c
@@ -68,8 +67,7 @@ func (c *centre[T]) share(y []T) (t, short float64) {
 	return t / c.square, short
 }
 
-// nearest finds the nearest of several vectors. It subtracts the mean of the vectors from all of
-// them, because a large mean would cost the products digits.
+// nearest subtracts the mean of the vectors, because a large mean would cost the products digits.
 type nearest[T dense.Float] struct {
 	mean    []T
 	vectors dense.Matrix[T] // the vectors minus the mean
@@ -97,7 +95,6 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 	return n
 }
 
-// assignRows is the number of rows of one matrix product of assign.
 const assignRows = 256
 
 // rounding returns a bound of the rounding error of half of the squared distance between a vector
@@ -107,10 +104,9 @@ func (n *nearest[T]) rounding(norm float64, c int) float64 {
 	return float64(len(n.mean)+8) * sum * (vecmath.Roundoff[T]()*n.norms[c] + 0x1p-53*sum)
 }
 
-// assign returns the number of the nearest centre of each row of x, the first one of equals. A
-// matrix product selects the centres that may be nearest, and SquaredDistance decides, because the
-// last bits of the product differ between processors. A row gets the origin if rounding makes its
-// centre farther than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
+// A matrix product selects the centres that may be nearest, and SquaredDistance decides, because
+// the last bits of the product differ between processors. A row gets the origin if rounding makes
+// its centre farther than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
 func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest
@@ -147,7 +143,6 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	return labels
 }
 
-// assignOne is assign for one row, by all distances.
 func (q *quantiser[T]) assignOne(row []T) int {
 	r, at := math.Inf(1), 0
 	for c := range q.centres {
@@ -161,8 +156,7 @@ func (q *quantiser[T]) assignOne(row []T) int {
 	return 0
 }
 
-// fits reports whether a row may have its nearest centre, at the squared distance r: float32 must
-// represent (x−c)ᵀc.
+// float32 must represent (x−c)ᵀc for a row x of the centre c.
 func (q *quantiser[T]) fits(row []T, centre int, r float64) bool {
 	product := r * q.centres[centre].square
 	return r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && product >= 0x1p-250 && product <= 0x1p250)

@@ -13,7 +13,6 @@ import (
 
 const readRows = 64
 
-// readExact reads the rows with the best estimates, and then the rows that may rank above them.
 func (s *search[T]) readExact(hits [][]Hit) error {
 	s.run()
 	for _, x := range s.queries {
@@ -48,8 +47,6 @@ func (s *search[T]) readExact(hits [][]Hit) error {
 	return s.ctx.Err()
 }
 
-// readPossible reads the rows of x.possible whose upper bounds are not worse than the worst exact
-// value.
 func (s *search[T]) readPossible(x *ranking, y []T) error {
 	slices.SortFunc(x.possible, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
@@ -67,7 +64,6 @@ func (s *search[T]) readPossible(x *ranking, y []T) error {
 	return nil
 }
 
-// least returns the worst of k exact rows, with the score that Query.score estimates.
 func (s *search[T]) least(x *ranking, y []T) candidate {
 	worst, norm := x.exact[x.k-1], math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
@@ -80,7 +76,6 @@ func (s *search[T]) least(x *ranking, y []T) candidate {
 	return worst
 }
 
-// read reads the rows of some candidates and offers them to x.exact. read sorts some by row number.
 func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 	if err := s.ctx.Err(); err != nil {
 		return err

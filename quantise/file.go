@@ -14,8 +14,7 @@ import (
 
 // Read reads r to the end as a file of Codes.Write, and returns the Codes with the quantiser. Read
 // returns an error if r is nil, and if the file is cut off, damaged, of another version or no file
-// of Codes.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing. Read allocates memory
-// in proportion to the bytes that r has delivered so far.
+// of Codes.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -27,7 +26,7 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 // View returns the Codes in the argument data, the bytes of a file of Codes.Write. On little-endian
 // machines, View uses codes in data without a copy if the address of data is a multiple of 8, as in
 // memory-mapped files. The argument data of View must not change and must stay mapped while the
-// Codes are in use. View reads all bytes of data once to check the file.
+// Codes are in use.
 func View[T dense.Float](data []byte) (Codes[T], error) {
 	f, err := archive.View[float64, file](data, "quantise", fileName)
 	return open[T](f, err)
@@ -35,8 +34,7 @@ func View[T dense.Float](data []byte) (Codes[T], error) {
 
 const fileName = "codes"
 
-// file is the content of a file. Rows are sorted by cluster, and then by number. The columns that
-// the layout lacks are nil.
+// Rows are sorted by cluster, and then by number. The columns that the layout lacks are nil.
 type file struct {
 	recipe
 	Labels []uint32 // with centres: the clusters of the rows, in the order of their numbers
@@ -103,7 +101,6 @@ func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 	return joined(parts)
 }
 
-// joined returns the elements of all parts. It copies them unless there is one part.
 func joined[E any](parts [][]E) []E {
 	switch len(parts) {
 	case 0:
@@ -114,8 +111,7 @@ func joined[E any](parts [][]E) []E {
 	return slices.Concat(parts...)
 }
 
-// open returns the codes of a file, or err if it is not nil. It checks the rows before it draws a
-// rotation, which takes memory.
+// open checks the rows before it draws a rotation, which takes memory.
 func open[T dense.Float](f file, err error) (Codes[T], error) {
 	if err != nil {
 		return nil, err
@@ -131,7 +127,6 @@ func open[T dense.Float](f file, err error) (Codes[T], error) {
 	return q.codesOf(r), nil
 }
 
-// rows returns the rows of a file, or an error if Write cannot have written them.
 func (f *file) rows() (*rows, error) {
 	l, err := f.layout()
 	if err != nil {
@@ -185,7 +180,6 @@ func (f *file) rows() (*rows, error) {
 	return rowsOf(b, f.Labels, l), nil
 }
 
-// rowsOf returns the rows of a block, which holds one cluster after the other.
 func rowsOf(b *block, labels []uint32, l layout) *rows {
 	r := &rows{n: b.size, clusters: make([]cluster, l.clusters)}
 	if !l.centred() {
@@ -216,7 +210,6 @@ func rowsOf(b *block, labels []uint32, l layout) *rows {
 	return r
 }
 
-// layout returns the layout of the rows without centres.
 func (f *file) layout() (l layout, err error) {
 	if len(f.Learned) == 0 {
 		opts, err := f.Options.check()
@@ -243,7 +236,6 @@ func (f *file) layout() (l layout, err error) {
 	return l, nil
 }
 
-// used returns the bits of a row of words that codes may have.
 func (f *file) used(l layout) []uint64 {
 	if len(f.Learned) == 0 {
 		return l.used()
@@ -259,7 +251,6 @@ func (l layout) used() []uint64 {
 	return used
 }
 
-// check returns an error unless Append can have written b. used returns the bits of possible codes.
 func (b *block) check(l layout, used func() []uint64) error {
 	for k, all := range b.numbers {
 		for i, v := range all {
@@ -285,7 +276,6 @@ func (b *block) check(l layout, used func() []uint64) error {
 
 var columnNames = [columns]string{"norm", "ratio", "variance", "product", "coded product"}
 
-// allows reports whether a row may have the number v. Append writes smaller numbers.
 func (c column) allows(v float32) bool {
 	most := [columns]float32{0x1p101, 0x1p24, 0x1p48, math.MaxFloat32, math.MaxFloat32}[c]
 	return v <= most && (v >= 0 || c >= centreProducts && v >= -most)

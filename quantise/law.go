@@ -2,7 +2,6 @@ package quantise
 
 import "math"
 
-// numbers are what is stored beside the code of a row, 0 for the columns that the layout lacks.
 type numbers struct {
 	norm, ratio, variance, centreProduct, codedProduct float64
 }
@@ -73,10 +72,8 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	return e
 }
 
-// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from
-// the product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions
-// of products keep the compiler from fusing them with sums, because fused sums have other bits on
-// other processors.
+// Conversions of products keep the compiler from fusing products and sums, so that bits are the
+// same on every processor.
 func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	cosine := float64(float64(product) * n.ratio)
 	switch {
@@ -154,8 +151,6 @@ func (x *Query) withSquare(rest float64) float64 {
 	return x.square + rest
 }
 
-// undivided returns what a difference of scores, which are those of the divided query, is in the
-// measure.
 func (x *Query) undivided(difference float64) float64 {
 	switch {
 	case x.exponent == 0 || x.by == Cosine:
@@ -166,10 +161,9 @@ func (x *Query) undivided(difference float64) float64 {
 	return math.Ldexp(difference, max(x.exponent, 0))
 }
 
-// averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
-// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
-// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
-// the bands with the largest errors may have cosines near 0.
+// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. It is uncertain by its
+// standard error, so an estimate of 1 or more does not imply ρ = 1. Errors of several bands have no
+// such factor, because the bands with the largest errors may have cosines near 0.
 func (r *rounded) averageOf(cosine, across float64) float64 {
 	if r.several {
 		return across
@@ -184,7 +178,6 @@ func (r *rounded) biasOf(ratio float64) float64 {
 	return r.bias * biasBounds[math.Float32bits(float32(ratio))&biasBits]
 }
 
-// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row, or with bands the result of combine.
 func (x *Query) varianceOf(n *numbers) float64 {
 	if x.bit > 0 {
 		return max(0, float64(x.bit*n.ratio*n.ratio)-x.less)
@@ -204,10 +197,9 @@ func (x *Query) relative(s *shift) float64 {
 // unequal is a ratio of norms. Below it, storedError adds less than 1 % to a standard error.
 const unequal = 1 << 7
 
-// storedError returns the standard deviation of the part of the error of an estimate that is not of
-// codes: the numbers beside codes and the rotations of float32 are rounded, and so are sums in
-// float64. It returns 0 where the part is too small to matter. The part may exceed the error of
-// codes if row and query are far from the origin, and in distances of vectors of unequal norms.
+// The part of the error that is not of codes comes from rounding of the numbers beside codes, of
+// rotations in float32 and of sums in float64. It may exceed the error of codes if row and query
+// are far from the origin, and in distances of vectors of unequal norms.
 func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	norm, t := x.norm, 0.0
 	if s != nil {
@@ -250,14 +242,12 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 // the dimensions where it is largest.
 const rotationError = 0x1.8p-23
 
-// roundoff returns the standard deviation of the error of rounding v to float32.
 func roundoff(v float64) float64 {
 	const even = 0.28867513459481287 // 1/√12, of errors between −½ and ½
 	_, e := math.Frexp(v)
 	return math.Ldexp(even, e-24)
 }
 
-// bothErrors returns √(a² + b²), with the same bits on every processor.
 func bothErrors(a, b float64) float64 {
 	large, small := max(a, b), min(a, b)
 	if !(small > 0) || math.IsInf(large, 1) {

@@ -5,10 +5,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// short reports whether rows are so short that scan.Products is the fastest kernel for one query.
 func short(words, width int) bool { return words < 8 || width == 1 && words <= 16 }
 
-// multiply computes the products of the rows of a chunk with some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	q, n := s.q, p.hi-p.lo
 	if s.products != nil {
@@ -27,7 +25,6 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 			allFar = allFar && shifts[j] != nil && shifts[j].far
 		}
 	}
-	// each query by itself
 	alone := allFar || q.bands != nil || scan.Listed() && (p.few || len(s.queries) == 1 && !short(q.words, q.width))
 	if !alone {
 		tiles := s.tiles[k*scan.DigitWords(q.words, q.width):]
@@ -76,7 +73,6 @@ func (s *search[T]) multiplyParts(p *scanner, x *rounded, dst []float32) {
 	}
 }
 
-// multiplyListed computes products of the selected rows, or of all rows unless few are selected.
 func (s *search[T]) multiplyListed(p *scanner, x *rounded, dst []float32) {
 	f := &p.batch
 	if !p.few {

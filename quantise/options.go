@@ -20,9 +20,8 @@ type Options struct {
 	// row of d' rotated coordinates. With TwoStage, a search for few of many rows reads all signs,
 	// and the codes of only the rows that may be among the best. With TwoStage, the result of
 	// Search lacks one or more rows of the result without TwoStage with probability 0.01 at most.
-	// Despite TwoStage, a search reads all codes if given several queries or SearchOptions, or if a
-	// sample of signs promises no gain. TwoStage requires Bits of 4 or 8. TwoStage has no effect on
-	// codes with centres or with fewer than 768 rotated coordinates.
+	// TwoStage requires Bits of 4 or 8, and has no effect on codes with centres or with fewer than
+	// 768 rotated coordinates.
 	TwoStage bool
 }
 
@@ -47,7 +46,6 @@ func (o Options) layout(order int) layout {
 	return l
 }
 
-// learnedWords returns the most words of a row for Learn in R^d.
 func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d)*o.Bits/64))) }
 
 func (o Options) learnedLayout(d int, s *spectrum) layout {
@@ -62,7 +60,6 @@ func (o Options) learnedLayout(d int, s *spectrum) layout {
 
 const leastDimension = 4
 
-// orderOf returns d' for d.
 func orderOf(d int) (int, error) {
 	if d < 1 {
 		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)

@@ -15,8 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// search is one search: its queries, its options, and the rows. A search scans all codes once, or
-// twice with SearchOptions.Rows.
+// A search scans all codes once, or twice with SearchOptions.Rows.
 type search[T dense.Float] struct {
 	q       *quantiser[T]
 	by      Measure
@@ -65,7 +64,6 @@ type ranking struct {
 	chosen   []candidate
 }
 
-// blockRange is the rows in places [lo, hi) of a block. A goroutine scans one blockRange at a time.
 type blockRange struct {
 	cluster int
 	b       *block
@@ -109,7 +107,6 @@ func (s *search[T]) addQuery(query *Query, wanted int) {
 	}
 }
 
-// arrange sets the digits that scan.Products reads.
 func (s *search[T]) arrange() {
 	q := s.q
 	size := scan.DigitWords(q.words, q.width)
@@ -124,7 +121,6 @@ func (s *search[T]) arrange() {
 	}
 }
 
-// end returns the memory of the search to the pool, without references to codes and options.
 func (s *search[T]) end() {
 	clear(s.ranges)
 	s.rows, s.ranges = nil, s.ranges[:0]
@@ -167,7 +163,6 @@ func (s *search[T]) run() {
 	parallel.Do(len(s.ranges), s)
 }
 
-// scanner is the memory of a goroutine that scans a blockRange in chunks of up to chunkRows rows.
 type scanner struct {
 	blockRange         // of the chunk
 	longest    float64 // the largest of the stored norms
@@ -191,7 +186,6 @@ type scanner struct {
 	best, possible [][]candidate // of each query, in the whole blockRange
 }
 
-// Piece searches range i of the rows of Codes for the best rows of all queries.
 func (s *search[T]) Piece(i int) {
 	if s.ended() {
 		return
@@ -244,7 +238,6 @@ func (s *search[T]) scan(p *scanner) {
 	}
 }
 
-// bound sets the bounds of a chunk that all queries use.
 func (s *search[T]) bound(p *scanner) {
 	b, lo, hi := p.b, p.lo, p.hi
 	lengths, factors := b.numbers[norms][lo:hi], p.factors[:hi-lo]
@@ -278,7 +271,6 @@ func (s *search[T]) bound(p *scanner) {
 	}
 }
 
-// largestVariance returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows of a chunk.
 func (s *search[T]) largestVariance(p *scanner) float64 {
 	if v := p.b.numbers[variances]; v != nil {
 		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22

@@ -44,7 +44,6 @@ func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	return score
 }
 
-// roundingBound bounds the rounding error of centredValue.
 func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 	norm := n.norm
 	switch x.by {
@@ -116,7 +115,6 @@ func (x *Query) errorBound(s *shift, z, variance, bias float64) (law, rounding f
 	return float64(z * math.Sqrt(variance/one.dimensions)), float64(z*rounding*math.Sqrt(1+variance)) + bias
 }
 
-// offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
 func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if x.k == 0 {
 		return
@@ -154,8 +152,6 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	p.best[x.index] = best
 }
 
-// offerPossible adds the rows of a chunk whose upper bounds are not worse than the worst exact
-// value so far to the candidates of a query.
 func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	to := s.q.shiftOf(x.Query, p.cluster)
 	if math.IsInf(x.least.score, 1) {
@@ -184,8 +180,6 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	}
 }
 
-// next returns the first selected row from i on whose p.scores is not below the limit, or the
-// number of rows of the chunk.
 func (p *scanner) next(i int, limit float32) int {
 	scores := p.scores[:p.hi-p.lo]
 	for ; i < len(scores); i++ {
@@ -199,16 +193,14 @@ func (p *scanner) next(i int, limit float32) int {
 	return i
 }
 
-// found reports whether x.best, which is sorted by row number, contains a row.
 func (x *ranking) found(row int) bool {
 	_, ok := slices.BinarySearchFunc(x.best, row, func(c candidate, row int) int { return cmp.Compare(c.row, row) })
 	return ok
 }
 
-// screen computes the scores of a chunk in float32, many at a time, for p.scores, and returns a
-// limit. The scores of rows below the limit are below worst, even if each cosine exceeds its
-// estimate by margin. The limit allows for rounding errors. screen reports whether other rows may
-// exist.
+// screen returns a limit: the scores of rows below the limit are below worst, even if each cosine
+// exceeds its estimate by margin. The limit allows for rounding errors. screen reports whether
+// other rows may exist.
 func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, margin, worst float64) (limit float32, some bool) {
 	n, none := p.hi-p.lo, float32(math.Inf(-1))
 	if p.few {

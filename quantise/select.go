@@ -46,7 +46,6 @@ func (p *scanner) choose(set []uint64, flip uint64) {
 	}
 }
 
-// wordOf returns word i of a set of rows, 0 beyond its end.
 func wordOf(set []uint64, i int) uint64 {
 	if i < len(set) {
 		return set[i]
@@ -54,7 +53,6 @@ func wordOf(set []uint64, i int) uint64 {
 	return 0
 }
 
-// hide replaces the scores of rows that are not selected by NaN.
 func (p *scanner) hide(scores []float32) {
 	for w, word := range p.selected {
 		for word = ^word; word != 0; word &= word - 1 {
@@ -67,7 +65,6 @@ func (p *scanner) hide(scores []float32) {
 	}
 }
 
-// nextSelected returns the first selected row from i on, or chunkRows.
 func (p *scanner) nextSelected(i int) int {
 	for w := i / 64; w < len(p.selected); w++ {
 		if word := p.selected[w] >> (i % 64); word != 0 {
@@ -85,8 +82,6 @@ func (s *search[T]) selects(id int) bool {
 
 func (s *search[T]) accepts(id int) bool { return s.options.Accept == nil || s.options.Accept(id) }
 
-// chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
-// origin.
 func (s *search[T]) chooseCentres(x *ranking) {
 	wanted, vector := s.options.Centres, *vectorOf[T](x.Query)
 	x.clusters = x.clusters[:0]

@@ -45,7 +45,7 @@ type Column struct {
 }
 
 // Columns returns, without a fit, how Fit encodes each column of the table except the column
-// target. Columns returns an error only if Fit returns one for the arguments target and o.
+// target, and the errors of Fit for the arguments target and o.
 func (t *Table) Columns(target string, o Options) ([]Column, error) {
 	told, at, err := t.told(target)
 	if err != nil {
@@ -64,7 +64,6 @@ func (t *Table) told(target string) (told *Table, at int, err error) {
 	return t.filter(func(i int) bool { return !missing(t.rows[i][at]) }), at, nil
 }
 
-// columns learns the encoding of all columns but the target from the rows.
 func (t *Table) columns(target int, o Options) ([]Column, error) {
 	for _, name := range slices.Concat(o.Category, o.Skip, o.Log, []string{o.Group, o.Time, o.Weight}) {
 		if name != "" && (name == t.names[target] || !slices.Contains(t.names, name)) {
@@ -171,7 +170,6 @@ func (c *Column) learnNumbers(t *Table, j int) error {
 	return nil
 }
 
-// number returns the number in a text, its logarithm, or the days of a date.
 func (c *Column) number(text string, line int) (float64, error) {
 	if c.Kind == Date {
 		at, ok := date(text)
@@ -269,8 +267,6 @@ func encode(all []Column, t *Table) (dense.Matrix[float64], error) {
 	return x, nil
 }
 
-// encode writes the columns of points for a text into dst, which is zero and has c.width()
-// elements.
 func (c *Column) encode(dst []float64, text string, line int) (err error) {
 	k, found := slices.BinarySearch(c.Categories, text)
 	switch gone := missing(text); {
@@ -298,7 +294,6 @@ func (c *Column) encode(dst []float64, text string, line int) (err error) {
 	return err
 }
 
-// checkColumns returns an error for columns that Fit does not make.
 func checkColumns(all []Column) error {
 	for _, c := range all {
 		known := slices.Contains([]Kind{Number, Date, YesNo, Category, Text, Constant, Skipped, RowNames}, c.Kind)

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// recipe lists the parts of the file of a Model.
 type recipe struct {
 	Target     string
 	Columns    []Column
@@ -28,11 +27,9 @@ func (m *Model) Write(w io.Writer) error {
 	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model, m.classifier})
 }
 
-// ReadModel reads a model that Model.Write has written, up to the end of r. On the same processor,
-// with the same version of the module, the model of ReadModel predicts bit for bit what the written
-// model predicts. ReadModel returns the errors of r, and an error that names a missing, damaged or
-// unknown part of the file, or parts that do not fit together. ReadModel allocates at most a fixed
-// multiple of the bytes that ReadModel has read.
+// ReadModel reads a model that Model.Write has written, up to the end of r. ReadModel returns the
+// errors of r, and an error that names a missing, damaged or unknown part of the file, or parts
+// that do not fit together.
 func ReadModel(r io.Reader) (*Model, error) {
 	p, err := archive.Read[float64, recipe](r, "table", "table")
 	if err != nil {

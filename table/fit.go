@@ -23,9 +23,8 @@ type Options struct {
 
 	// Group names a column whose texts are equal in rows that depend on each other, such as the
 	// rows of one patient. With a Group, choices of Fit and prediction bands come from errors at
-	// whole groups of rows that a fit has not seen. A row without a text in the column Group is a
-	// group by itself. The model does not use the column Group, unless Category names the column
-	// too.
+	// whole groups of rows that a fit has not seen. The model does not use the column Group, unless
+	// Category names the column too.
 	Group string
 
 	// Time names a column of numbers or dates, the times of rows. With a Time, choices of Fit and
@@ -55,13 +54,11 @@ type Model struct {
 	classifier *ridge.Classifier[float64] // nil for numbers
 }
 
-// least is the least number of rows to learn from.
 const least = 20
 
 // Fit learns to predict the column target of t from the other columns, as the package documentation
-// describes. Fit takes about as long as automl.Fit, to which Fit passes the source src. If ctx
-// ends, Fit returns the error of ctx, and the best model so far, or nil if no family of models has
-// been compared.
+// describes. If ctx ends, Fit returns the error of ctx, and the best model so far, or nil if no
+// family of models has been compared.
 //
 // Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
 // is not a column or does not vary, for options that name the target or a column that t lacks, for
@@ -131,8 +128,6 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 	return m, err
 }
 
-// labels returns the classes of a target in the order of their numbers and texts, or nil for
-// numbers.
 func (t *Table) labels(at int, classes bool) ([]string, error) {
 	var labels []string
 	numbers, wrongRow := 0, -1
@@ -158,8 +153,6 @@ func (t *Table) labels(at int, classes bool) ([]string, error) {
 	return slices.Compact(labels), nil
 }
 
-// targets returns the numbers of a target, or the classes as indices of labels, where -1 stands for
-// an unknown class.
 func (t *Table) targets(at int, labels []string) ([]float64, error) {
 	index := make(map[string]int)
 	for k, label := range labels {
@@ -180,8 +173,6 @@ func (t *Table) targets(at int, labels []string) ([]float64, error) {
 	return y, nil
 }
 
-// maybeClasses returns a note if the targets are whole numbers from 0 or 1 on, without gaps, as
-// classes are.
 func maybeClasses(name string, y []float64) string {
 	y = slices.Compact(slices.Sorted(slices.Values(y)))
 	for i, v := range y {

@@ -28,9 +28,7 @@ type Predictions struct {
 // Predict predicts the target for each row of t, where t needs only the columns from which the
 // model predicts, in any order. The band of a prediction contains a numeric target with the
 // probability level; predictions of classes do not depend on level. Predict returns an error for a
-// zero model, a nil t, a level that is not between 0 and 1, and a column that t lacks. If a text
-// does not have the kind of the column, the error of Predict names the line, the column and the
-// text.
+// zero model, a nil t, a level that is not between 0 and 1, and a column that t lacks.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil && m.classifier == nil:
@@ -55,7 +53,6 @@ func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
 	return &Predictions{Mean: mean.Data, Half: half.Data}
 }
 
-// losses returns squared errors, or log-losses, with NaN for an unknown class.
 func (p *Predictions) losses(y []float64) []float64 {
 	loss := make([]float64, len(y))
 	for i, v := range y {
@@ -71,7 +68,7 @@ func (p *Predictions) losses(y []float64) []float64 {
 	return loss
 }
 
-// Score says how far the predictions of a model are from the targets of the rows of a table.
+// Score says how far predictions of a model are from the targets of the rows of a table.
 type Score struct {
 	Rows int // the number of rows with a target
 
@@ -82,9 +79,8 @@ type Score struct {
 
 	// For classes, LogLoss is the mean of −log of the predicted probabilities of the true classes,
 	// with the standard error StdErr, and Right is the share of the rows whose true class has the
-	// largest probability. Unknown is the number of rows with a class that Fit has not seen in any
-	// row. Rows of an unknown class count as wrong in Right and are left out of LogLoss, which is
-	// NaN if all rows are of unknown classes.
+	// largest probability. Unknown is the number of rows with a class that Fit has not seen; these
+	// rows count as wrong in Right and are left out of LogLoss.
 	LogLoss, Right float64
 	Unknown        int
 
@@ -92,9 +88,8 @@ type Score struct {
 }
 
 // Score compares the predictions of the model with the targets of t, and leaves out rows without a
-// target. If Fit has not seen the rows of t, Score estimates how well the model predicts new rows.
-// Score returns an error for a zero model, a nil t, a t without values of the target, a column of
-// the model that t lacks, and a text that does not have the kind of the column.
+// target. Score returns an error for a zero model, a nil t, a t without values of the target, a
+// column of the model that t lacks, and a text that does not have the kind of the column.
 func (m *Model) Score(t *Table) (Score, error) {
 	x, y, err := m.points(t)
 	if err != nil {
@@ -167,11 +162,8 @@ func (s Score) String() string {
 	return text
 }
 
-// plusMinus writes a number and its error, which has two significant digits.
 func plusMinus(v, e float64) string { return significant(v, e, 2) + " ± " + significant(e, e, 2) }
 
-// significant writes v with the decimals that a number as large as size needs for the significant
-// digits. Very large and small sizes give an exponent.
 func significant(v, size float64, digits int) string {
 	if !(size >= 1e-6 && size < 1e9) {
 		return fmt.Sprintf("%.*g", digits+2, v)

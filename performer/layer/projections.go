@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
+// Widths are the dimensions of the projections of a [MultiHead].
 type Widths struct {
 	// Input is the dimension E of the rows that become queries. Keys is the dimension of rows that
 	// become keys, and Values of rows that become values. A zero Keys or Values means Input.
@@ -182,6 +183,7 @@ func (p *Projections[T]) all() [4]projection[T] {
 	}
 }
 
+// Parameter is a learned matrix with a name; a learned vector is a Parameter of one row.
 type Parameter[T dense.Float] struct {
 	Name  string
 	Value dense.Matrix[T]

@@ -24,7 +24,6 @@ func (x *index[K, T]) Put(ctx context.Context, ids []K, rows dense.Matrix[T]) er
 // finds principal directions.
 const learnRows = 4
 
-// put is Put if replaces is true, and Add otherwise.
 func (x *index[K, T]) put(ctx context.Context, ids []K, rows dense.Matrix[T], replaces bool) error {
 	if err := argument.Context("index", ctx); err != nil {
 		return err
@@ -108,8 +107,6 @@ func (x *index[K, T]) Compact(ctx context.Context) error {
 	return nil
 }
 
-// publish makes a state the present one, after the addition and deletion of ids. It compacts the
-// state if most of its rows are deleted.
 func (x *index[K, T]) publish(next *state[K, T], added map[K]int, deleted []K) {
 	if len(next.ids) > 2*next.n {
 		if few, err := next.compacted(); err == nil { // otherwise the deleted rows stay

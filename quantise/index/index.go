@@ -18,12 +18,10 @@ import (
 // string may hold any bytes.
 type ID interface{ ~int64 | ~string }
 
-// Index holds the codes of rows of R^d, each row with an id that the user gives.
-//
-// Goroutines may share an Index. Add, Put, Delete and Compact change an Index one after another,
-// and searches see all rows of a call at once. Search, Within and Write work on the rows that the
-// Index had when the call began, and never wait for changes of the Index. A method that returns an
-// error leaves the rows of the Index unchanged.
+// Index holds the codes of rows of R^d, each row with an id that the user gives. Goroutines may
+// share an Index. Add, Put, Delete and Compact change an Index one after another. Search, Within
+// and Write work on the rows that the Index had when the call began. A method that returns an error
+// leaves the rows of the Index unchanged.
 type Index[K ID, T dense.Float] interface {
 	// Len returns the number of rows, without deleted rows.
 	Len() int
@@ -31,8 +29,7 @@ type Index[K ID, T dense.Float] interface {
 	// Contains reports whether the Index has a row of the given id.
 	Contains(id K) bool
 
-	// Add adds row i of the argument rows (n×d) with the id ids[i] for each i, and takes the time
-	// of quantise.Codes.Append and of copying one bit for each row of the Index. The call of Add or
+	// Add adds row i of the argument rows (n×d) with the id ids[i] for each i. The call of Add or
 	// Put that brings an Index of R^d made without a Quantiser to 4d rows also calls
 	// quantise.Learn. Add returns an error that names an id if the Index contains the id, if the id
 	// is twice in ids, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0
@@ -44,27 +41,24 @@ type Index[K ID, T dense.Float] interface {
 	// Put, a search finds either the old row or the new row of an id.
 	Put(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
-	// Delete deletes the rows of the given ids, and returns the number of rows that Delete has
-	// deleted. Delete and Put free the memory of deleted rows, by a copy of the remaining codes,
-	// when more than half of all rows in memory are deleted.
+	// Delete deletes the rows of the given ids, and returns the number of deleted rows. Delete and
+	// Put free the memory of deleted rows when more than half of all rows in memory are deleted.
 	Delete(ids ...K) int
 
 	// Compact frees the memory of deleted rows. If an Index of R^d keeps rows, has at least 4d rows
 	// and was made without a Quantiser, Compact calls quantise.Learn for the present rows and
-	// encodes all rows anew: call Compact if later rows are large along other directions than the
-	// first 4d rows. Compact returns an error if ctx ends, and panics if ctx is nil.
+	// encodes all rows anew. Compact returns an error if ctx ends, and panics if ctx is nil.
 	Compact(ctx context.Context) error
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
 	// numbers), or with the smallest squared distances from the query, best first, or all rows if
 	// the Index has fewer than k. Search orders rows of equal values in the order in which Add or
-	// Put added the rows. Search reads all codes once for estimates, and twice for exact values.
+	// Put added the rows.
 	//
 	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
 	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner
 	// products, cosines or distances, the result lacks one or more of the best k rows with at most
-	// the probability SearchOptions.Miss. Values of Search that are not exact are estimates from
-	// codes, each with a standard error.
+	// the probability SearchOptions.Miss.
 	//
 	// For an Index of R^d, Search returns an error if the query has not d numbers, holds NaN or
 	// ±Inf or has a norm that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in
@@ -74,7 +68,6 @@ type Index[K ID, T dense.Float] interface {
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
 	// the argument limit, or whose squared distance from the query is at most limit, best first.
 	// Within misses a row that reaches the limit with at most the probability SearchOptions.Miss.
-	// Within reads the codes of all rows once.
 	//
 	// Where values of Search are exact, Within returns exact values, and only rows that reach the
 	// limit. Where Search returns estimates, Within returns estimates of all rows that may reach
@@ -83,8 +76,7 @@ type Index[K ID, T dense.Float] interface {
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
-	// on any platform. Write needs twice the memory of the codes, rows and ids in the file. Write
-	// returns an error if w is nil, and each error of writing to w.
+	// on any platform. Write returns an error if w is nil, and each error of writing to w.
 	Write(w io.Writer) error
 }
 
@@ -103,27 +95,24 @@ type Options[T dense.Float] struct {
 	// A Quantiser that is not nil encodes the rows, and requires Bits of 0: a result of
 	// quantise.Learn from a sample, of quantise.New or of WithCentres. If Quantiser is nil, an
 	// Index of R^d keeps the rows until the Index has 4d rows, and encodes all rows by a quantiser
-	// of quantise.Learn from the 4d rows. For rows of R^d with d in the thousands, where the d³
-	// operations of quantise.Learn take long, set Quantiser to a result of quantise.New.
+	// of quantise.Learn from the 4d rows.
 	Quantiser quantise.Quantiser[T]
 }
 
-// SearchOptions selects the rows that a search may return, a source of exact values, and the
-// probability of a miss. A nil *SearchOptions stands for the zero SearchOptions.
+// SearchOptions selects the rows that a search may return; a nil *SearchOptions selects all rows.
 type SearchOptions[K ID, T dense.Float] struct {
 	// Accept reports whether a search may return the row with the given id. Nil accepts all rows. A
 	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.
 	Accept func(id K) bool
 
-	// Rows writes the rows with the given ids into dst, which is len(ids)×d, from a file or a
-	// database, so that an Index that does not keep rows finds exact values. A search calls Rows
-	// from one goroutine at a time, and returns each error of Rows.
+	// Rows writes the rows with the given ids into dst, which is len(ids)×d, so that an Index that
+	// does not keep rows finds exact values. A search calls Rows from one goroutine at a time, and
+	// returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
 	// Miss bounds the probability over random rotations that a Search for exact values misses one
 	// or more of the best rows, and that Within misses a row that reaches the limit. Zero means
-	// 0.001. Miss also bounds the probability that the true value of a row is below Hit.Low, and
-	// the probability that the true value is above Hit.High.
+	// 0.001.
 	Miss float64
 }
 
@@ -164,7 +153,6 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 	return of(&state[K, T]{settings: s, codes: codes, learnt: o.Quantiser != nil}), nil
 }
 
-// firstBits is the number of bits of codes of an index that has not learnt.
 const firstBits = 8
 
 type index[K ID, T dense.Float] struct {

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// settings are what an index never changes.
 type settings struct {
 	d       int
 	measure quantise.Measure
@@ -29,12 +28,9 @@ func (o *settings) check() error {
 	return nil
 }
 
-// source returns a source of random numbers, which is the same for every call.
 func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
-// state is the rows of an index at one time. It never changes after its publication: the next state
-// is a copy with a set live of its own. Later states append to codes, ids and rows, in memory that
-// this state never reads.
+// It never changes after its publication: the next state is a copy with a set live of its own.
 type state[K ID, T dense.Float] struct {
 	*settings
 	codes  quantise.Codes[T] // may have more rows than ids, of later states
@@ -47,7 +43,6 @@ type state[K ID, T dense.Float] struct {
 
 func (s *state[K, T]) hasRows() bool { return s.keeps || !s.learnt }
 
-// matrix returns the rows of a state that has rows.
 func (s *state[K, T]) matrix() dense.Matrix[T] { return dense.Of(len(s.ids), s.d, s.rows) }
 
 func (s *state[K, T]) isLive(at int) bool { return s.live[at/64]>>(at%64)&1 == 1 }
@@ -70,14 +65,12 @@ func (s *state[K, T]) ofIDs() map[K]int {
 	return all
 }
 
-// next returns a copy of the state to change.
 func (s *state[K, T]) next() *state[K, T] {
 	c := *s
 	c.live = slices.Clone(s.live)
 	return &c
 }
 
-// add adds live rows without their codes.
 func (s *state[K, T]) add(ids []K, row func(i int) []T) {
 	for i := range ids {
 		at := len(s.ids) + i
@@ -97,7 +90,6 @@ func (s *state[K, T]) remove(at int) {
 	s.n--
 }
 
-// only returns the state with the rows in some places alone, and without codes.
 func (s *state[K, T]) only(places []int) *state[K, T] {
 	ids := make([]K, len(places))
 	for i, at := range places {
@@ -108,8 +100,7 @@ func (s *state[K, T]) only(places []int) *state[K, T] {
 	return to
 }
 
-// compacted returns the state without deleted rows, and with codes of these rows alone. All rows of
-// s have codes.
+// All rows of s have codes.
 func (s *state[K, T]) compacted() (*state[K, T], error) {
 	codes, err := s.codes.Quantiser().Encode(context.Background(), dense.New[T](0, s.d))
 	if err != nil {
@@ -121,8 +112,6 @@ func (s *state[K, T]) compacted() (*state[K, T], error) {
 	return to, codes.AppendRows(s.codes, places)
 }
 
-// learned returns the state without deleted rows and with more rows, with codes of a quantiser that
-// is learnt from the rows.
 func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]) (*state[K, T], error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

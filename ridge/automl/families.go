@@ -30,7 +30,6 @@ type family struct {
 	space func(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error)
 }
 
-// mostMetric is the largest number of columns with learnt scales.
 const mostMetric = 300
 
 var everyFamily = []family{
@@ -50,12 +49,10 @@ var everyFamily = []family{
 
 func always(dense.Matrix[float64], int) bool { return true }
 
-// severalScales reports whether x has several columns, and not too many to learn their scales.
 func severalScales(x dense.Matrix[float64]) bool { return x.Cols > 1 && x.Cols <= mostMetric }
 
 func fewRows(n, d int) bool { return n < 3*d }
 
-// scaledColumns returns the function of a family whose columns have the units.
 func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, u)
@@ -67,12 +64,10 @@ func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, floa
 	}
 }
 
-// frequencies draws the frequencies of the features with which scales are learnt from the rows.
 func (s *search) frequencies(b ridge.Block[float64]) (orf.Projection[float64], error) {
 	return orf.Draw[float64](orf.GramSchmidt{}, min(256, max(64, b.X.Rows)), b.X.Cols, s.src)
 }
 
-// ownScales learns a length-scale for each column by the evidence.
 func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	w, err := s.frequencies(b)
 	if err != nil {
@@ -96,8 +91,6 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	return at, 1, 0, nil
 }
 
-// learntMetric learns L from the average outer product of gradients of a fit, and fits again, for
-// some rounds [Radhakrishnan et al. 2024].
 func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, deviations)

@@ -16,8 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit, which with zero Options learns to predict numbers and chooses
-// all parameters by itself.
+// Options are the parameters of Fit, which with zero Options learns to predict numbers.
 type Options struct {
 	// Classes is the number of classes, at least 2, if each target is a class: a whole number from
 	// 0 to Classes − 1. A Classes of 0 stands for targets that are numbers.
@@ -33,14 +32,13 @@ type Options struct {
 
 	// Landmarks is the largest number of landmarks (Nyström points) of a kernel, and so of
 	// features. If Landmarks is 0, Fit uses the exact kernel of up to 3000 rows, or of up to some
-	// 50,000 if 200 iterations of kernelridge.Fit suffice, and 2000 landmarks in other cases. With
-	// at least as many landmarks as rows, the Nyström approximation of a kernel is exact.
+	// 50,000 if 200 iterations of kernelridge.Fit suffice, and 2000 landmarks in other cases.
 	Landmarks int
 
 	// Groups has a number for each row, in the order in which Fit reads the rows. Rows of equal
-	// numbers in Groups depend on each other, such as the rows of one patient. With Groups, the
-	// choices of Fit, scores and prediction bands come from prediction errors at whole groups of
-	// rows that a fit has not seen. A nil Groups stands for rows that do not depend on each other.
+	// numbers depend on each other, such as the rows of one patient: choices of Fit, scores and
+	// prediction bands come from prediction errors at whole groups of rows that a fit has not seen.
+	// A nil Groups stands for rows that do not depend on each other.
 	Groups []int
 
 	// Forward says that the numbers in Groups are times of rows, in any unit and any order. With
@@ -49,21 +47,18 @@ type Options struct {
 	Forward bool
 
 	// HeavyTails is for numeric targets with outliers: the noise follows Student's t-distribution,
-	// whose degrees of freedom Fit chooses by leave-one-out errors. HeavyTails costs about 100 fits
-	// to up to 1500 rows with up to 500 landmarks, and up to 30 fits (often three) to all rows.
+	// whose degrees of freedom Fit chooses by leave-one-out errors.
 	HeavyTails bool
 
 	// After each part of the work, Fit calls Progress, unless Progress is nil, with the number of
 	// parts that have ended, the number of all parts, and the family of models of the part, which
-	// is "" for the fit to all rows. Fit calls Progress on the goroutine that has called Fit.
+	// is "" for the fit to all rows.
 	Progress func(done, total int, family string)
 }
 
-// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Model and
-// Classifier accept rows in the units of the data, because the feature map inside scales the
-// columns, and the method Write of both writes the feature map too. If Fit fits the kernel of all
-// rows with package kernelridge, Model.Rows returns the rows, and LeaveOneOut, Jackknife and
-// Gradient of Model return an error.
+// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both accept rows
+// in the units of the data. If Fit fits the kernel of all rows with package kernelridge, Model.Rows
+// returns the rows, and LeaveOneOut, Jackknife and Gradient of Model return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers
@@ -73,16 +68,11 @@ type Result[T dense.Float] struct {
 // Fit chooses a family of models by errors at held-out rows, learns the parameters of the family,
 // and fits the family to all rows, as docs/regression.md describes. The targets of n rows are an
 // n×p matrix with p numbers for each row, or, if Options.Classes is above 0, an n×1 matrix with the
-// class of each row. From the source src, Fit draws a sample of the rows, the order of the sample,
-// and the random numbers of fits.
-//
-// Fit reads the rows once to draw a sample of up to 1500 rows, by which Fit chooses the family, and
-// once or twice for the final fit, up to 31 times with Options.HeavyTails, and up to eleven times
-// with Options.Groups. For n rows, d columns and p outputs, the final fit costs n·D² multiply-adds
-// and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the kernel of all rows.
-// If ctx ends before Fit has tried a family of models, Fit returns the error of ctx within about
-// 0.1 s. If ctx ends after Fit has tried a family of models, Fit returns the error of ctx and a
-// result of the best family so far, after a fit to the sample that ctx does not interrupt.
+// class of each row. From the source src, Fit draws a sample of up to 1500 rows, by which Fit
+// chooses the family, and the random numbers of fits. For n rows, d columns and p outputs, the
+// final fit costs n·D² multiply-adds and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p
+// + 32) with the kernel of all rows. If ctx ends, Fit returns the error of ctx, and a result of the
+// best family so far, if any, after a fit to the sample that ctx does not interrupt.
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
 // Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
@@ -103,7 +93,6 @@ type arguments[T dense.Float] struct {
 	src  rand.Source
 }
 
-// outcome has the results of Fit: a result beside an error too.
 type outcome[T dense.Float] struct {
 	result *Result[T]
 	err    error
@@ -168,7 +157,6 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	return nil, wrap(err)
 }
 
-// conclude fits the family to all rows. weights are the first weights of the rows that chose.
 func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, weights []float64) (*Result[T], error) {
 	all := drawn.all
 	r := &Result[T]{Report: found.Report}
@@ -209,8 +197,6 @@ func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn 
 	return r, err
 }
 
-// soFar returns a fit of the best family so far to the rows b of the sample, or nil. The context
-// has ended.
 func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Result[T] {
 	if found.Best < 0 {
 		return nil

@@ -9,8 +9,7 @@ import (
 // forwardFolds is the number of folds forward in time. Each is a tenth of the rows.
 const forwardFolds = 5
 
-// foldsOfGroups returns the fold of each row with the group, so that folds have whole groups and
-// about equal numbers of rows. Forward in time, the first half of the rows has negative folds.
+// Folds have whole groups. Forward in time, the first half of the rows has negative folds.
 func foldsOfGroups(group []int, folds int, forward bool) []int {
 	counts := make(map[int]int)
 	for _, g := range group {
@@ -47,12 +46,10 @@ func foldsOfGroups(group []int, folds int, forward bool) []int {
 // trains reports whether a row with the fold is in the fit whose held-out rows have fold k.
 func (o Options) trains(fold, k int) bool { return fold != k && (!o.Forward || fold < k) }
 
-// sampledGroups is the number of groups of which a sample has rows at least.
 const sampledGroups = 50
 
-// ranks returns a number for each row, so that the rows with the least numbers are a sample: random
-// rows if groups are few or are times, and otherwise random groups, of which large ones come in
-// parts. It returns nil without groups.
+// The rows with the least ranks are a sample: random rows if groups are few or are times, and
+// otherwise random groups, of which large ones come in parts.
 func (o Options) ranks(rng *rand.Rand) []int {
 	if o.Groups == nil {
 		return nil
@@ -79,7 +76,6 @@ func (o Options) ranks(rng *rand.Rand) []int {
 	return ranks
 }
 
-// on returns the search with the groups of the rows that keep takes.
 func (s *search) on(keep func(i int) bool) *search {
 	own := *s
 	own.group = nil

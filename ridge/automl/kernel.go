@@ -22,15 +22,13 @@ const (
 	rowsOfScale = 20
 )
 
-// fitsKernel reports whether the last fit takes the kernel of all rows.
 func (o Options) fitsKernel(found *choice, n, d int) bool {
 	outputs := max(found.Outputs, o.Classes)
 	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && found.kernel != nil && found.space.kernel == nil && d <= mostMetric &&
 		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
-// kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
-// left out of fits on a sample. It returns false if the iterations do not converge.
+// kernelFit returns false if the iterations do not converge.
 func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, r *Result[T]) (bool, error) {
 	k, ratio, chosen, err := s.kernelScales(&found, drawn)
 	if err != nil {
@@ -82,9 +80,8 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 	return fit, err
 }
 
-// kernelScales returns the kernel in the space of the family, of rows in their own units, with a
-// length-scale for each dimension if it lowers the errors at rows left out of the sample by more
-// than it fits their noise. chosen are the numbers of the rows of the sample.
+// Each dimension has a length-scale of its own if it lowers the errors at rows left out of the
+// sample by more than it fits their noise. chosen are the numbers of the rows of the sample.
 func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, err error) {
 	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
 	z, err := found.space.points(b.X)
@@ -136,7 +133,6 @@ func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
 	return k
 }
 
-// matrix returns L·diag(f).
 func (s space) matrix() dense.Matrix[float64] {
 	a := s.metric.Clone()
 	if a.Rows == 0 {
@@ -177,8 +173,8 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 	return all, nil
 }
 
-// kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
-// learnt, the rows with the chosen numbers do not count, unless there are few others.
+// If scales were learnt, the rows with the chosen numbers do not count, unless there are few
+// others.
 func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
 	chosen = slices.Sorted(slices.Values(chosen))
 	var part ridge.Block[T]

@@ -48,8 +48,7 @@ type Report struct {
 
 	// Calibration is, for classes, the expected calibration error: with held-out rows in ten bins
 	// by the largest predicted probability of a row, Calibration is the mean over rows of |share of
-	// right predictions − mean of the largest probability| in the bin of the row. If the predicted
-	// probabilities are right, Calibration is at most about 1.3/√n for n held-out rows.
+	// right predictions − mean of the largest probability| in the bin of the row.
 	Calibration float64
 
 	// Bands says, for numeric targets, how wide the bands of Model.Band are at a row: "in
@@ -115,7 +114,6 @@ func (r Report) String() string {
 	return b.String() + last + "\n"
 }
 
-// heldOut has the predictions of a family at held-out rows.
 type heldOut struct {
 	weights []float64
 	losses  []float64 // log-losses, or means of squared errors
@@ -129,7 +127,6 @@ type heldOut struct {
 	scales  []float64 // the standard deviations of the predictions of the outputs
 }
 
-// add predicts the rows of a fold, with their groups.
 func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
 	h.group = append(h.group, group...)
 	h.weights = append(h.weights, b.Weights...)
@@ -164,7 +161,6 @@ func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
 	}
 }
 
-// deviation returns the root mean square distance of the targets of p outputs from their means.
 func (h *heldOut) deviation(p int) float64 {
 	y := dense.Of(len(h.weights), p, h.targets).Clone()
 	centre(y, h.weights)
@@ -212,8 +208,8 @@ func (h *heldOut) calibration() float64 {
 	return floats.Norm(bins[:], 1) / floats.Sum(h.weights)
 }
 
-// better reports whether the mean loss is smaller than that of other at the same rows: if clearly
-// is set, by more than a standard error of the difference, to which rows of a group count as one.
+// If clearly is set, the mean loss is smaller by more than a standard error of the difference, to
+// which rows of a group count as one.
 func (h *heldOut) better(other *heldOut, clearly bool) bool {
 	total, at, gains := floats.Sum(h.weights), make(map[int]int), []float64(nil)
 	mean := 0.0

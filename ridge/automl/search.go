@@ -29,7 +29,6 @@ type search struct {
 	power      *int  // of two, of the last λ that was chosen by group
 }
 
-// learnt is a map with its parameters, and a fit to the rows that it was learnt from.
 type learnt struct {
 	space      space
 	kernel     kernels.Kernel // nil for a linear function
@@ -63,9 +62,8 @@ func (s *search) progress(family string) {
 	}
 }
 
-// foldsOf returns the number of folds of n rows with d columns, and how many of them are held out.
-// If there are few rows for the columns, a fit to two thirds of them may miss the columns that a
-// fit to all rows finds, so that there are up to ten folds.
+// If there are few rows for the columns, a fit to two thirds of the rows may miss columns that a
+// fit to all rows finds: there are up to ten folds.
 func foldsOf(n, d int) (folds, held int) {
 	switch {
 	case n > 500:
@@ -77,9 +75,7 @@ func foldsOf(n, d int) (folds, held int) {
 	return 3, 3
 }
 
-// choose measures all families at held-out rows, and learns the best one again from all rows of b,
-// which are in random order. If the context ends after a family, choose returns the best family so
-// far, as learnt from a part of the rows, and the error of the context.
+// If the context ends, choose returns the best family so far, as learnt from a part of the rows.
 func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	folds, parts := foldsOf(b.X.Rows, b.X.Cols)
 	c.Folds = randomFolds
@@ -199,10 +195,9 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	return c, s.ctx.Err()
 }
 
-// divide returns the fold of each row, of which the first parts are held out. Folds have equal
-// shares of the classes. The fold is -1 for a row that other rows need: for the only row of a
-// class, and for a row without which an output would not vary in the other folds. Forward in time,
-// parts becomes the number of folds that have rows.
+// Folds have equal shares of the classes. The fold is -1 for a row that other rows need: for the
+// only row of a class, and for a row without which an output would not vary in the other folds.
+// Forward in time, parts becomes the number of folds that have rows.
 func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, int, error) {
 	var fold []int
 	if s.group != nil {
@@ -232,7 +227,6 @@ func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, int, e
 	return fold, parts, nil
 }
 
-// scatter returns folds of single rows, with equal shares of the classes.
 func (s *search) scatter(b ridge.Block[float64], folds int) []int {
 	fold := make([]int, b.X.Rows)
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
@@ -283,8 +277,6 @@ func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
 	}
 }
 
-// standardTargets returns the targets with mean 0 and deviation 1, so that outputs count alike, and
-// their deviations.
 func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []float64) {
 	y, unit = b.Y.Clone(), make([]float64, b.Y.Cols)
 	centre(y, b.Weights)
@@ -330,7 +322,6 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 		return learnt{}, errors.New("the rows are equal, which tells no length-scale")
 	}
 	best, first := learnt{score: math.Inf(-1)}, error(nil)
-	// try fits a kernel, and reports whether it is the best so far.
 	try := func(k shape, l float64) bool {
 		if s.ctx.Err() != nil {
 			return false
@@ -366,13 +357,11 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 	return best, nil
 }
 
-// shape makes kernels of a length-scale.
 type shape struct {
 	name string
 	of   func(l float64) kernels.Kernel
 }
 
-// shapes begin with the smoothest.
 var shapes = []shape{
 	{"Gaussian", func(l float64) kernels.Kernel { return kernels.Gaussian{LengthScale: l} }},
 	{"Matérn 5/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 2.5, LengthScale: l} }},
@@ -419,13 +408,11 @@ func (s *search) regression(b ridge.Block[float64], at space, k kernels.Kernel, 
 	return l, nil
 }
 
-// landmarks returns the map of the kernel in the space whose landmarks are the first rows.
 func (s *search) landmarks(b ridge.Block[float64], at space, k kernels.Kernel) (rff.Map[float64], error) {
 	return build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
 }
 
-// leastRatio is a λ, in units of the mean weight of a row, for targets that are an exact function
-// of the features. The evidence of such targets has no maximum.
+// The evidence of targets that are an exact function of the features has no maximum.
 const leastRatio = 1e-7
 
 func regress[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], ratio float64) (*ridge.Model[T], error) {

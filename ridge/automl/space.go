@@ -23,7 +23,6 @@ type space struct {
 	kernel kernels.Kernel
 }
 
-// before returns the map that applies the space and then phi, or the space alone for a nil phi.
 func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
 	scale, metric := rff.Affine{Centre: s.centre, Factors: s.factors}, rff.Affine{A: s.metric}
 	var err error
@@ -42,7 +41,6 @@ func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
 	return rff.Compose(scale, phi)
 }
 
-// points returns z of the rows of x.
 func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	phi, err := before[float64](s, nil)
 	if err != nil {
@@ -51,8 +49,7 @@ func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return phi.Transform(dense.Matrix[float64]{}, x), nil
 }
 
-// build returns the map of the kernel in the space, with the landmarks x; a nil kernel is linear.
-// build returns as soon as ctx ends. The factorisation of the landmarks then goes on for a while.
+// After ctx has ended, the factorisation of the landmarks goes on for a while.
 func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dense.Matrix[float64]) (rff.Map[T], error) {
 	if k == nil {
 		return before[T](s, nil)
@@ -72,7 +69,6 @@ func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dens
 	return before[T](s, phi)
 }
 
-// units says how the columns of a space are scaled.
 type units int
 
 const (
@@ -81,8 +77,7 @@ const (
 	pairs                   // columns of two values to the difference 1, and others to deviation 1
 )
 
-// standardised returns the space of columns with mean 0 and the units. Columns that do not vary
-// have the factor 0.
+// Columns that do not vary have the factor 0.
 func standardised(x dense.Matrix[float64], u units) (space, error) {
 	scale, err := rff.Standardise(x)
 	if err != nil {
@@ -108,8 +103,6 @@ func standardised(x dense.Matrix[float64], u units) (space, error) {
 	return s, nil
 }
 
-// limits returns the least and the largest value of a column, and whether it has only these values
-// and they differ.
 func limits(column dense.Matrix[float64]) (low, high float64, pair bool) {
 	values := dense.Copy(dense.Matrix[float64]{}, column).Data
 	low, high = slices.Min(values), slices.Max(values)
@@ -146,7 +139,6 @@ func anyPair(x dense.Matrix[float64]) bool {
 	return false
 }
 
-// distance returns the root mean square distance of two rows of z.
 func distance(z dense.Matrix[float64]) float64 {
 	sum, column := 0.0, make([]float64, z.Rows)
 	for j := range z.Cols {
@@ -158,7 +150,6 @@ func distance(z dense.Matrix[float64]) float64 {
 	return math.Sqrt(sum)
 }
 
-// indicators returns the rows with an output for each class in place of the class.
 func indicators[T dense.Float](b ridge.Block[T], classes int) ridge.Block[T] {
 	if classes == 0 {
 		return b

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// everyTail has the ν that Fit tries.
 var everyTail = []float64{math.Inf(1), 10, 6, 4, 3, 2, 1.5}
 
 // reweighted is rows with the weights
@@ -21,8 +20,7 @@ var everyTail = []float64{math.Inf(1), 10, 6, 4, 3, 2, 1.5}
 //	ω_i = w_i·(ν + p)/(ν + w_i·( Σ_j r_ij²/σ_j² + p·g_i )),
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,
 //
-// for their own weights w and the residuals r (n×p) and noise σ² of the model. The noise of a row
-// is Student-t, normal with a variance σ²/ω that is unknown, and ω_i is the mean of ω.
+// for their own weights w and the residuals r (n×p) and noise σ² of the model.
 type reweighted[T dense.Float] struct {
 	ctx  context.Context
 	rows ridge.Rows[T]
@@ -30,7 +28,6 @@ type reweighted[T dense.Float] struct {
 	nu   float64
 }
 
-// Blocks yields the rows with weights for Student-t noise, which are small for outliers.
 func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	return func(yield func(ridge.Block[T], error) bool) {
 		for b, err := range r.rows.Blocks() {
@@ -44,11 +41,10 @@ func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// leastShare is the least ω/w. Without it float32 rounds the weight of a row that is far off to 0,
-// and an output that varies in this row alone does not vary.
+// Without leastShare float32 rounds the weight of a row that is far off to 0, and an output that
+// varies in this row alone does not vary.
 const leastShare = 1e-30
 
-// weights returns ω of the rows of b.
 func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	d, _ := r.m.Map().Dims()
 	p := len(r.m.Noise())
@@ -68,8 +64,6 @@ func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	return weights, err
 }
 
-// residuals returns (y_ij − f_j(x_i))/σ_j of the rows of b, and g_i and r_i of Model.Variances. The
-// error is the error of ctx.
 func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Block[T]) (rest dense.Matrix[float64], g, r []float64, err error) {
 	rest, g, r = dense.New[float64](b.Y.Rows, b.Y.Cols), make([]float64, b.Y.Rows), make([]float64, b.Y.Rows)
 	err = interrupt.Rows(ctx, len(g), patience, func(lo, hi int) {
@@ -85,12 +79,10 @@ func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Bl
 	return rest, g, r, err
 }
 
-// patience is the number of rows that are predicted between looks at a context.
 const patience = 128
 
-// student fits models with Student-t noise of r.nu degrees of freedom. The first fit has the
-// weights of r.m, and each other fit those of the fit before. student stops when the noise changes
-// by less than 1 %, or after 30 fits. It returns the last fit and its rows.
+// The first fit has the weights of r.m, and each other fit those of the fit before. student stops
+// when the noise changes by less than 1 %, or after 30 fits.
 func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T], err error) {
 	m = r.m
 	for range 30 {
@@ -133,9 +125,8 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 	return ratios, scales, nil
 }
 
-// tail returns the rows of b with the ω of the ν whose fit, with the kernel in the space, has the
-// largest likelihood of leave-one-out. weights are those of the first fit. ν is +Inf unless the
-// log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt length-scales may.
+// ν is +Inf unless the log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt
+// length-scales may. weights are those of the first fit.
 func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
 	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
 	if err != nil {
@@ -165,8 +156,7 @@ func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (bes
 	return best, nil
 }
 
-// heavy chooses the noise of the family with rows of the sample, and fits it to all rows from the
-// weights of a fit to the sample. weights are the first weights of the rows that chose the family.
+// weights are the first weights of the rows that chose the family.
 func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.Block[float64], weights []float64) (*ridge.Model[T], reweighted[T], error) {
 	best, err := s.tail(found.learnt, all.RowRange(0, len(weights)), weights)
 	if err != nil {
@@ -189,8 +179,8 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 	return of.student(found.ratio)
 }
 
-// robust returns b with weights for which outliers count little: the ω of tail for a Gaussian
-// kernel whose length-scale is the root mean square distance of two rows.
+// The weights are the ω of tail for a Gaussian kernel whose length-scale is the root mean square
+// distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {
@@ -203,8 +193,6 @@ func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	return b, err
 }
 
-// likelihood returns the log density of the errors of leave-one-out at the rows of b of their fit
-// m.
 func (r reweighted[T]) likelihood(m *ridge.Model[T], b ridge.Block[T]) (sum float64, err error) {
 	ratios, scales, err := r.leaveOut(m, b)
 	if err != nil {
