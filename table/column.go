@@ -45,7 +45,7 @@ type Column struct {
 }
 
 // Columns returns, without a fit, how Fit encodes each column of the table except the column
-// target, and the errors of Fit for the arguments target and o.
+// target. Columns returns an error only if Fit returns one for the arguments target and o.
 func (t *Table) Columns(target string, o Options) ([]Column, error) {
 	told, at, err := t.told(target)
 	if err != nil {

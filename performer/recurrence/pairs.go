@@ -11,12 +11,10 @@ import (
 //	M_ij = Σ_c k_ic·e^(b_ic − b_jc)·k_jc,  P_ij = Σ_c q_ic·e^(b_ic − b_jc)·k_jc,  j ≤ i,
 //
 // with zeros for j > i. If b is the same for all c, M and P are products of matrices times Γ,
-// element by element.
-//
-// Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is positive neither
-// e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would overflow. Level h divides
-// the chunk into blocks of h tokens and pairs neighbouring blocks; r is the last token of the left
-// block.
+// element by element. Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is
+// positive neither e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would
+// overflow. Level h divides the chunk into blocks of h tokens and pairs neighbouring blocks; r is
+// the last token of the left block.
 
 func (l *scan[T]) firstPaired() int {
 	if l.r.opts.Rule.corrects() {

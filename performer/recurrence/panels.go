@@ -12,13 +12,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// panels hold S of a scan as panels of columns that fit the first cache, one after another.
-//
-// In a scaled chunk, a chunk of tokens with a slow decay, S = e^exponent∘(older + newer). A token
-// writes values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple of
-// S is rounded for each token. In other chunks S = newer, and each token multiplies S by e^g. newer
-// sums up the last tokens only, and older all tokens before, so that fewer rounding errors
-// accumulate. The delta rules have no older.
+// panels hold S of a scan as panels of columns that fit the first cache, one after another. In a
+// scaled chunk, a chunk of tokens with a slow decay, S = e^exponent∘(older + newer). A token writes
+// values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple of S is
+// rounded for each token. In other chunks S = newer, and each token multiplies S by e^g. newer sums
+// up the last tokens only, and older all tokens before, so that fewer rounding errors accumulate.
+// The delta rules have no older.
 type panels[T dense.Float] struct {
 	newer, older []T
 	exponent     []T // sums of the decays of the last tokens

@@ -10,10 +10,9 @@ const offset = 128
 
 // Columns is a right operand B of k inner indices and n columns: unsigned bytes, which are weights
 // of [Weigh], or codes of [QuantiseColumns] plus 128 with a scale for each column. The zero value
-// is ready for either function. Goroutines may share a filled operand.
-//
-// Columns lie in panels of 64, and the remaining columns in panels of 16. A panel is a sequence of
-// groups of four inner indices, and a group a sequence of columns. Bytes beyond k stand for 0.
+// is ready for either function. Goroutines may share a filled operand. Columns lie in panels of 64,
+// and the remaining columns in panels of 16. A panel is a sequence of groups of four inner indices,
+// and a group a sequence of columns. Bytes beyond k stand for 0.
 type Columns struct {
 	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with
 	// an element that is not finite. Weights have no scales.

@@ -32,11 +32,10 @@ func Peaks(peaks []float32, y dense.Matrix[float32]) {
 // difference is rounded to float32, and then to an integer, half to even. The thresholds d_i are
 // 1/64, 3/64, … 63/64 in the order of [octave.Threshold], each once in 32 rows. The error of a
 // weight is below 1.07, and the mean error over the thresholds within 1/64 + 3.3e-4 times the
-// weight. The weight is 0 if the difference is NaN or −Inf.
-//
-// shifts[j] must be at least the peak of the column. y has Padded(n) columns, and shifts and totals
-// have as many elements. y has keys rows, at least 1, rounded up to a multiple of four. Weigh
-// closes the rows beyond keys. Weigh panics if the shapes do not fit.
+// weight. The weight is 0 if the difference is NaN or −Inf. shifts[j] must be at least the peak of
+// the column. y has Padded(n) columns, and shifts and totals have as many elements. y has keys
+// rows, at least 1, rounded up to a multiple of four. Weigh closes the rows beyond keys. Weigh
+// panics if the shapes do not fit.
 func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
 	checkScores(y)
 	if y.Rows != four*groups(keys) || y.Cols != Padded(n) {

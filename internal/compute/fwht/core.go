@@ -10,10 +10,8 @@ import (
 )
 
 // Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It never changes, and
-// goroutines may share it.
-//
-// The columns of C lie in groups of four. If a, b, c, d are the four elements of a vector in a
-// group, the product of the group with a row of C is one of
+// goroutines may share it. The columns of C lie in groups of four. If a, b, c, d are the four
+// elements of a vector in a group, the product of the group with a row of C is one of
 //
 //	p+r, p−r, p+q, p−q, m+r, m−r, m+q, m−q,  p = a+b, m = a−b, r = c+d, q = c−d
 //
@@ -72,11 +70,9 @@ func kind(s []int8) int {
 }
 
 // ApplyCore replaces each of the s columns v of the h×s matrix x, in adjacent rows of s elements,
-// by C·v. It runs on the calling goroutine and takes s·h·(h/4 + 2) additions.
-//
-// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in
-// ascending order, so that roundings do not depend on the tier. s must be at least 1, and len(x)
-// must be h·s.
+// by C·v. It runs on the calling goroutine and takes s·h·(h/4 + 2) additions. An element of the
+// result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in ascending order, so that
+// roundings do not depend on the tier. s must be at least 1, and len(x) must be h·s.
 func ApplyCore[T Float](c *Core, x []T, s int) {
 	if k := best[T](); k != nil && c.kernel >= 0 && k.cores != nil {
 		apply := k.cores[c.kernel][1]

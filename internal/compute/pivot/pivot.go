@@ -91,10 +91,9 @@ type block[T dense.Float] struct {
 // a pivot is proportional to its weight times the diagonal of the residual. Nil weights are 1;
 // weights that are negative or NaN count as 0. diagonal is the diagonal of A. A residual up to
 // least counts as 0, and Choose stops early if no residual with a positive weight exceeds least.
-// The result is valid until the next call, and does not depend on GOMAXPROCS.
-//
-// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each of about r proposals,
-// where c is the time for an element of A; at worst O(n·r·(c+r)), if the residual decreases fast.
+// The result is valid until the next call, and does not depend on GOMAXPROCS. Choose takes O(n)
+// time for each 64 of r pivots, and O(r·(c+r)) for each of about r proposals, where c is the time
+// for an element of A; at worst O(n·r·(c+r)), if the residual decreases fast.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.diagonal, c.least = a, diagonal, least

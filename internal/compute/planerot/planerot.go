@@ -28,8 +28,7 @@ func Pair[T Float](c, s, u, v T) (T, T) {
 	return T(c*u) - T(s*v), T(s*u) + T(c*v)
 }
 
-// Apply applies the turns to x, the first one first. Their axes must be
-// coordinates of x.
+// Apply applies the turns to x, the first one first. Their axes must be coordinates of x.
 func Apply[T Float](x []T, turns []Turn[T]) {
 	for _, g := range turns {
 		x[g.I], x[g.J] = Pair(g.Cos, g.Sin, x[g.I], x[g.J])

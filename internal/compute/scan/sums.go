@@ -30,9 +30,8 @@ func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width)
 // Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each
 // group of 64 rows a weight becomes a multiple of a step, the largest |w[i]·scales[i]| of the group
 // over Largest. The error of a weight is at most half a step. The last group may be shorter. If a
-// weight is NaN or ±Inf, the step of its group and the sums over the group are NaN.
-//
-// A group has 16 words with the multiples, in the layout of the kernels of the tier.
+// weight is NaN or ±Inf, the step of its group and the sums over the group are NaN. A group has 16
+// words with the multiples, in the layout of the kernels of the tier.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -69,10 +68,9 @@ func ZeroSum(weights []uint64, group int) float32 {
 
 // Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
 // 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets in the layout of Weigh,
-// of which set k begins at word k·stride. Collect finds the elements of the sums.
-//
-// The sum of a group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of
-// the group and added. Both operations round: the results are the same in every tier.
+// of which set k begins at word k·stride. Collect finds the elements of the sums. The sum of a
+// group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of the group and
+// added. Both operations round: the results are the same in every tier.
 func Sums(dst []float32, rows, weights []uint64, n, words, width, sets, stride int) {
 	if n == 0 || sets == 0 {
 		return

@@ -26,11 +26,9 @@ var packs pool.Pair[matmul.Packed[float32], matmul.Packed[float64]]
 
 // Set sets f to the factor of the n×n matrix t. f owns the memory of t until the next call. diag is
 // the diagonal of t, or nil for ones. Set does not read the elements of t on and above the
-// diagonal.
-//
-// Set replaces each triangle of order Block on the diagonal by its inverse; the last triangle may
-// be smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its elements and
-// stores the reciprocals of diag on the diagonal.
+// diagonal. Set replaces each triangle of order Block on the diagonal by its inverse; the last
+// triangle may be smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its
+// elements and stores the reciprocals of diag on the diagonal.
 func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	f.t, f.inverted = t, f.inverted[:0]
 	for at := 0; at < t.Rows; at += Block {

@@ -41,11 +41,10 @@ func scaledErfc(x float64) float64 {
 const CorrectedDimension = 32
 
 // Corrected returns the moments in R^d of s/(sᵀu), where s is the code: A = B = 1 and C = E
-// ‖s‖²/(sᵀu)². d is at least CorrectedDimension, or at least 4 for one cell per sign.
-//
-// With N = ‖s‖² and M = sᵀu, C = ∫ t·E[N·e^(−tM)] dt. On the sphere ‖y‖² = d, the expectation of a
-// product of functions of the coordinates is ∫ e^(iωd)·G(ω) dω / ∫ e^(iωd)·(1+2iω)^(−d/2) dω, where
-// G is the product of the expectations of each function times e^(−iωy²) over a Gaussian y.
+// ‖s‖²/(sᵀu)². d is at least CorrectedDimension, or at least 4 for one cell per sign. With N = ‖s‖²
+// and M = sᵀu, C = ∫ t·E[N·e^(−tM)] dt. On the sphere ‖y‖² = d, the expectation of a product of
+// functions of the coordinates is ∫ e^(iωd)·G(ω) dω / ∫ e^(iωd)·(1+2iω)^(−d/2) dω, where G is the
+// product of the expectations of each function times e^(−iωy²) over a Gaussian y.
 func (c Cells) Corrected(d int) Moments {
 	if len(c.Levels) == 1 {
 		return SignsCorrected(d)

@@ -31,11 +31,9 @@ func Confluent(d int, t float64) float64 {
 
 // ConfluentExcess returns ₁F₁(d; d/2; t) − e^(2t) for t ≤ 0, times e^(−2t) for t > 0: for two rows
 // v, w of an orthogonal block, the covariance of cosh(vᵀz) and cosh(wᵀz) over the square of their
-// mean, t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2.
-//
-// For t ≥ −1 it is the series Σ_k D_k·t^k/k! with D_k = (d)_k/(d/2)_k − 2^k, which come without
-// cancellation from D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k), D₀ = 0. Below t = −1 two values are
-// subtracted.
+// mean, t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2. For t ≥ −1 it is the
+// series Σ_k D_k·t^k/k! with D_k = (d)_k/(d/2)_k − 2^k, which come without cancellation from
+// D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k), D₀ = 0. Below t = −1 two values are subtracted.
 func ConfluentExcess(d int, t float64) float64 {
 	checkDimension(d)
 	switch {

@@ -11,11 +11,9 @@ import (
 // estimate with the features f_k(w_iᵀx)/√m. Both are integrals over the plane of x and y, in polar
 // coordinates, with 2, 4, 8 … times as many nodes until the results agree. f may have kinks and
 // jumps at 0, which are rays of the plane. noise is the relative error of values of f, at least
-// 2⁻⁵².
-//
-// ok tells whether the last two variances differ by at most 2e-7 of the variance (or 4e-3 for the
-// noise of float32), or by what 64 times the noise makes of a small difference. Plane panics if x
-// and y differ in length or are empty.
+// 2⁻⁵². ok tells whether the last two variances differ by at most 2e-7 of the variance (or 4e-3 for
+// the noise of float32), or by what 64 times the noise makes of a small difference. Plane panics if
+// x and y differ in length or are empty.
 func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, variance float64, ok bool) {
 	if z := newPair(x, y, 1); math.IsNaN(z.p) {
 		return z.p, z.p, true

@@ -10,7 +10,6 @@ import (
 
 // Reference holds an integer exponent N_f for each feature: sums have terms exp(ℓ_jf − R_f) with
 // R_f = N_f·ln 2. A larger exponent multiplies the sums by a power of two, which rounds nothing.
-//
 // R_f is stored as high + low, where high is exact for |N_f| ≤ 2¹² in float32 and 2²¹ in float64.
 // The difference of two large logarithms thus has no error beyond the rounding of the logarithms.
 // An extreme exponent stands for a number of T, which is R_f: see [ExponentOf].

@@ -12,10 +12,9 @@ import (
 
 // Selection holds the rows of a sequence on which gradients depend: queries whose outputs have a
 // gradient, and keys that count. Neither the number nor the contents of other rows have an effect
-// on gradients.
-//
-// In causal attention the lists of queries and keys have the same length: query Queries[t] sees the
-// keys Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no query or no key.
+// on gradients. In causal attention the lists of queries and keys have the same length: query
+// Queries[t] sees the keys Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no
+// query or no key.
 type Selection[T dense.Float] struct {
 	sums.Gradients[T]        // matrices of the selected rows, set by Gather
 	Queries, Keys     []int  // row h·Lq + i is query i of head h

@@ -41,13 +41,12 @@ const (
 //     two if the reference changes;
 //   - emit writes the outputs or gradients, and loads the next tokens into blocks that are done.
 //
-// The results of a token do not depend on the number of chunks of a batch.
-//
-// forQueries stores D_i and δ_i for forKeys in the first columns of DK and DV, which are written
-// later. With logarithms it stores log D_i, and a query over D_i is its log-features less log D_i.
-// If log-features are extreme, the rounding of log D_i is a factor of any size. Queries are then
-// summed as in bidirectional attention, with the references of the keys and a D_i relative to
-// these. forKeys then needs the references of forQueries in reverse order: see history.
+// The results of a token do not depend on the number of chunks of a batch. forQueries stores D_i
+// and δ_i for forKeys in the first columns of DK and DV, which are written later. With logarithms
+// it stores log D_i, and a query over D_i is its log-features less log D_i. If log-features are
+// extreme, the rounding of log D_i is a factor of any size. Queries are then summed as in
+// bidirectional attention, with the references of the keys and a D_i relative to these. forKeys
+// then needs the references of forQueries in reverse order: see history.
 type causal[T dense.Float] struct {
 	Gradients[T] // forOutputs has q, k and v alone
 	e            *Engine[T]

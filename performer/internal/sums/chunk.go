@@ -249,10 +249,9 @@ func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T]
 // mulTriangle sets a triangle of s to zero and out to s·x. The triangle lies above a diagonal that
 // ends in the last element of s, or, if below is true, below a diagonal that begins in the first
 // element. Row i of out depends only on the rows of x that meet no zero of the triangle, except for
-// the sign of a zero.
-//
-// If all x are finite, the zeros of s add zeros to sums. Otherwise the row that reads all x is not
-// finite, and mulTriangle computes every row as a product of its own with the same order of sums.
+// the sign of a zero. If all x are finite, the zeros of s add zeros to sums. Otherwise the row that
+// reads all x is not finite, and mulTriangle computes every row as a product of its own with the
+// same order of sums.
 func mulTriangle[T dense.Float](out, s, x dense.Matrix[T], below bool) {
 	first, all := s.Cols-s.Rows, 0
 	if below {

@@ -13,10 +13,9 @@ import (
 // If features cost less than their logarithms, causal attention uses features first, token by token
 // (see package rankone), up to the first key with a coordinate beyond ±mostCoordinate. From that
 // token on it uses logarithms: sums of features are sums with references of 1. A query with such a
-// coordinate has weights from its logarithms, with references of 1.
-//
-// A point with coordinates within ±mostCoordinate has features elu+1 between 2⁻⁴⁰ and 2⁵. So
-// denominators are in range, and numerators for float32 values up to 2⁸⁰.
+// coordinate has weights from its logarithms, with references of 1. A point with coordinates within
+// ±mostCoordinate has features elu+1 between 2⁻⁴⁰ and 2⁵. So denominators are in range, and
+// numerators for float32 values up to 2⁸⁰.
 const mostCoordinate = 27.7
 
 // leastNorm is the least norm, other than zero, of a float32 value for features without logarithms.

@@ -18,11 +18,9 @@ const Keys = 256
 
 // Tile is the scratch memory of one goroutine for a block of queries. It holds their scores for
 // Keys keys, with a row for each key. For each query it holds the sums, the sum of the weights and
-// the largest score so far.
-//
-// The scores are transposed: the queries are the packed operand, and are packed once for all tiles.
-// The sum of the weights takes one addition for each score, for all queries at once, in the order
-// of the sums of values.
+// the largest score so far. The scores are transposed: the queries are the packed operand, and are
+// packed once for all tiles. The sum of the weights takes one addition for each score, for all
+// queries at once, in the order of the sums of values.
 type Tile[T dense.Float] struct {
 	scoring Scores
 	queries matmul.Packed[T]  // transposed
