@@ -14,8 +14,7 @@ const offset = 128
 // and the remaining columns in panels of 16. A panel is a sequence of groups of four inner indices,
 // and a group a sequence of columns. Bytes beyond k stand for 0.
 type Columns struct {
-	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with
-	// an element that is not finite. Weights have no scales.
+	// Scales holds the factor of the codes of each column: NaN for a column that is not finite.
 	Scales []float32
 
 	n, k     int

@@ -1,7 +1,6 @@
 // Package bytedot multiplies matrices of 8-bit integers, and has the other steps of softmax
-// attention in 8 bits. A matrix of scores has a row for each key and a column for each query. With
-// codes q̂, k̂, v̂ of at most 127 in size and scales σ, a tile of keys and values adds to the sums
-// S of queries in three steps:
+// attention in 8 bits. With codes q̂, k̂, v̂ of at most 127 in size and scales σ, a tile of keys
+// and values adds to the sums S of queries in three steps:
 //
 //	[Scores]  y_ji = Σ_l k̂_jl·q̂_il · σ_j·τ_i,  peak_i = max_j y_ji
 //	[Weigh]   w_ji = ⌊255·2^((y_ji − shift_i)/Octave) + d_j⌋,  total_i += Σ_j w_ji

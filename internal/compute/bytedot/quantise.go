@@ -18,7 +18,6 @@ const Least = 0x1p-127
 
 // QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite.
 // Products with dithered columns need products, which are those of the rows and u of [Dither].
-// products may be nil otherwise.
 func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T], products []T) (finite bool) {
 	r.shape(x.Rows, x.Cols, false)
 	finite = true
@@ -62,8 +61,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T], u []T) (finit
 	return finite
 }
 
-// QuantiseTransposed sets row i of r to the codes of column i of x (k×n), and reports whether x is
-// finite.
+// QuantiseTransposed is QuantiseRows for the columns of x (k×n).
 func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
 	r.shape(x.Cols, x.Rows, true)
 	finite = true

@@ -19,8 +19,7 @@ func groups(n int) int { return max(1, (n+four-1)/four) }
 // scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
 // Goroutines may share a filled operand. Codes lie in groups of four inner indices.
 type Rows struct {
-	// Scales holds the factor of the codes of each row: NaN for a row with an element that is not
-	// finite.
+	// Scales holds the factor of the codes of each row: NaN for a row that is not finite.
 	Scales []float32
 
 	n, k       int
@@ -71,8 +70,7 @@ func correction() int32 {
 	return -offset
 }
 
-// left holds rows for one call of a kernel, with the distances in bytes between rows and between
-// groups. starts are the initial values of the sums.
+// starts are the initial values of the sums.
 type left struct {
 	codes      []int8
 	row, group int

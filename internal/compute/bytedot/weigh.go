@@ -11,8 +11,7 @@ import (
 // Octave is the number of units of scores in which weights halve.
 const Octave = 1 << octave.Bits
 
-// Peaks raises peaks[j] to y_ij where y_ij is larger. NaN is not larger. The number of columns of y
-// is a multiple of Lanes.
+// Peaks raises peaks[j] to a larger y_ij. The number of columns of y is a multiple of Lanes.
 func Peaks(peaks []float32, y dense.Matrix[float32]) {
 	checkScores(y)
 	peaks = peaks[:y.Cols:len(peaks)]

@@ -51,7 +51,6 @@ func (p *Preconditioner) determinant(samples []lanczos, least float64) (value, s
 	return p.logDet + width*mean, width / total * math.Sqrt(n*squares/(n-1))
 }
 
-// quadrature returns uᵀM⁻¹log(M)u and uᵀM⁻¹u by Gauss quadrature.
 func (l *lanczos) quadrature(least float64) (log, one float64) {
 	n := len(l.alpha)
 	if n == 0 {

@@ -17,8 +17,7 @@ type Print struct {
 	marks []float64
 }
 
-// Marks returns the marks of the m features of each of the maps, for points of dimension d. The
-// first call computes the marks, and later calls must have the same arguments.
+// The first call computes the marks, and later calls must have the same arguments.
 func Marks[T dense.Float](p *Print, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks

@@ -132,8 +132,6 @@ func (p *few[T]) inPlace(n int) bool {
 	return p.b.half != nil && k.halfDots[0] != nil && n%(2*k.lanes) == 0
 }
 
-// aheadBy returns the distance of what is at least so many bytes further on, if a kernel reads so
-// many bytes in each step of a distance.
 func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / bytes * distance }
 
 // Columns of b are stride apart.

@@ -27,8 +27,7 @@ import (
 
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type with these fields is
-// a Matrix, as dense.Matrix is.
+// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j].
 type Matrix[T Float] interface {
 	~struct {
 		Rows, Cols int
@@ -43,9 +42,8 @@ type Epilogue interface {
 	Finish(lo, hi, from, to int)
 }
 
-// Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not
-// overlap A or B. If β = 0, Mul does not read C. Mul panics if the shapes do not fit. It allocates
-// scratch memory, which later calls use again.
+// Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not overlap A or B.
+// If β = 0, Mul does not read C. Mul panics if the shapes do not fit.
 func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
@@ -70,14 +68,13 @@ func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
 
-// MulTHalf is MulT for a B whose elements have 16 bits, with the bits of MulT for the same elements
-// as elements of T.
+// MulTHalf is MulT for a B whose elements have 16 bits.
 func MulTHalf[T Float, M Matrix[T]](alpha T, a M, b Half, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), operand[T]{rows: b.Cols, cols: b.Rows, half: b.Data, bfloat: b.BFloat, stride: b.Cols, trans: true}, beta, of(c, false))
 }
 
 // MulInPlace is Mul on the calling goroutine, which reads B in place: for small products, and for
-// pieces of parallel work whose B stays in a cache. The bits are the same.
+// pieces of parallel work whose B stays in a cache.
 func MulInPlace[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mulInPlace(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
@@ -122,7 +119,6 @@ func of[T Float, M Matrix[T]](m M, trans bool) operand[T] {
 	return v
 }
 
-// steps returns the distances between neighbours in a column and in a row.
 func steps[T Float](a *operand[T]) (row, col int) {
 	if a.trans {
 		return 1, a.stride

@@ -18,8 +18,7 @@ func PanelWidth[T Float](p int) int {
 	return 2 * lanes
 }
 
-// Prefetch starts loading the elements of A into a cache, on processors with an instruction for
-// this. It does not wait for the elements.
+// Prefetch starts loading the elements of A into a cache, if the processor can.
 func Prefetch[T Float, M Matrix[T]](a M) {
 	x := of(a, false)
 	expect(&x, 0, x.rows, 0, x.cols)

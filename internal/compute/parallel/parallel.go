@@ -1,7 +1,5 @@
-// Package parallel runs independent pieces of work on GOMAXPROCS goroutines.
-//
-// Callers divide work into pieces by size, and not by the number of goroutines. The results of
-// independent pieces then have the same bits for every GOMAXPROCS.
+// Package parallel runs independent pieces of work on GOMAXPROCS goroutines. Callers divide work
+// into pieces by size, so that results have the same bits for every GOMAXPROCS.
 package parallel
 
 import (
@@ -42,8 +40,7 @@ func Do(n int, t Task) {
 	j.work()
 }
 
-// Idle returns the number of processors that would help a call of Do at this moment: usually 0
-// inside a piece.
+// Idle returns the number of processors that would help Do now: usually 0 inside a piece.
 func Idle() int { return max(0, runtime.GOMAXPROCS(0)-max(1, int(working.Load()))) }
 
 // working is the number of goroutines that work for calls of Do, including the callers. A call from
@@ -76,6 +73,5 @@ func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
 
 var ranges pool.Of[rowRanges]
 
-// Share returns the beginning of share s if n is divided into shares of nearly equal size:
-// n·s/shares, computed without the product n·s, which may overflow an int of 32 bits.
+// Share returns n·s/shares, without the product n·s, which may overflow an int of 32 bits.
 func Share(n, shares, s int) int { return n/shares*s + n%shares*s/shares }

@@ -28,8 +28,7 @@ const (
 	proposalGrain = 32 // number of proposals for which another processor is worth its start
 )
 
-// Matrix is a symmetric positive semi-definite matrix A that computes some of its columns at a
-// time.
+// Matrix is a symmetric positive semi-definite matrix A, of which it computes some columns.
 type Matrix[T dense.Float] interface {
 	// Fix sets the indices of the fixed columns.
 	Fix(at []int)
@@ -245,8 +244,7 @@ func (t *proposing[T]) Piece(i int) {
 	c.complete(rows, given)
 }
 
-// complete appends columns to rows of F that have the known columns. given has the same rows of the
-// columns of A for the other pivots.
+// given has the same rows of the columns of A for the other pivots.
 func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	for i := range c.blocks {
 		b := &c.blocks[i]

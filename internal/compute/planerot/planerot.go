@@ -11,12 +11,8 @@ import "fmt"
 
 type Float interface{ float32 | float64 }
 
-// Turn is the rotation
-//
-//	y_I = Cos·x_I − Sin·x_J
-//	y_J = Sin·x_I + Cos·x_J
-//
-// of the coordinates I ≠ J. Kernels read a Turn as it lies in memory.
+// Turn is the rotation y_I = Cos·x_I − Sin·x_J, y_J = Sin·x_I + Cos·x_J of the coordinates I ≠ J.
+// Kernels read a Turn as it lies in memory.
 type Turn[T Float] struct {
 	I, J     int32
 	Cos, Sin T
@@ -35,8 +31,7 @@ func Apply[T Float](x []T, turns []Turn[T]) {
 	}
 }
 
-// ApplyInverse applies the inverses of the turns to x, the last one first: it
-// undoes Apply up to rounding.
+// ApplyInverse undoes Apply up to rounding.
 func ApplyInverse[T Float](x []T, turns []Turn[T]) {
 	for k := len(turns) - 1; k >= 0; k-- {
 		// Exchanging the axes is the inverse, with the same roundings.
@@ -96,9 +91,8 @@ func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	}
 }
 
-// Group returns the number of rows of d elements that ApplyRows rotates together. Callers should
-// divide work into multiples of this number. The number depends on the processor, but results do
-// not.
+// Group returns the number of rows of d elements that ApplyRows rotates together, of which callers
+// should divide work into multiples. Results do not depend on the number.
 func Group[T Float](d int) int {
 	if k := best[T](); k != nil {
 		return k.lanes * k.vectors(d)

@@ -119,7 +119,7 @@ const blockRows = 64
 
 // Columns returns the number of columns of a panel with so many rows, if left columns of S remain,
 // for tokens with or without Corrected. The last panel may be wider than left, with columns of
-// padding. The number depends on the processor, but results do not.
+// padding.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

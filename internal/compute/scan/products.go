@@ -26,9 +26,8 @@ const (
 )
 
 // longest is the largest number of words of a row whose sums of products fit in 32 bits, by width.
-// A digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4 or
-// fewer bits: sums over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below
-// 15·128·2²⁰ < 2³¹.
+// The odd number of a code is at most 255, or 15 for 4 or fewer bits: sums over 2¹⁶ elements are
+// below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below 15·128·2²⁰ < 2³¹.
 var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over
@@ -51,8 +50,7 @@ func Round[T float32 | float64](whole []int16, x []T, width int) (step float64) 
 	return peak / largest
 }
 
-// Magnitude returns the largest |x[i]|, or NaN if x has NaN. The bits of non-negative numbers
-// ascend with the numbers.
+// Magnitude returns the largest |x[i]|, or NaN if x has NaN.
 func Magnitude[T float32 | float64](x []T) float64 {
 	switch x := any(x).(type) {
 	case []float32:

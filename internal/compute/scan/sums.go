@@ -23,8 +23,7 @@ const (
 
 func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWords }
 
-// SumPlaces returns the number of elements of a weighted sum of rows of so many words, before
-// Collect.
+// SumPlaces returns the number of elements of a weighted sum before Collect.
 func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width) }
 
 // Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each
@@ -79,7 +78,6 @@ func Sums(dst []float32, rows, weights []uint64, n, words, width, sets, stride i
 	sums(dst, rows, weights, n, words, sets, stride, width)
 }
 
-// Collect copies the elements of a sum to dst, in ascending order.
 func Collect(dst, sum []float32, words, width int) {
 	blocks(words, width, func(element, word, lanes int) {
 		for j := range 32 / width {

@@ -16,8 +16,7 @@ import (
 	"unsafe"
 )
 
-// Tier is a set of instructions. The tiers of one architecture are ordered: a higher tier includes
-// the lower.
+// The tiers of one architecture are ordered: a higher tier includes the lower.
 type Tier int
 
 const (
@@ -70,8 +69,7 @@ func (t Tier) String() string {
 	return "generic"
 }
 
-// allowed returns the highest tier up to t that the list does not disable, and writes
-// a line to warnings for each unknown name.
+// allowed writes a line to warnings for each unknown name.
 func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	for _, name := range names(disabled) {
 		switch name {

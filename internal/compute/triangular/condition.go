@@ -15,8 +15,7 @@ const most = 1024
 
 type original[T dense.Float] [Block * Block]T
 
-// invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports
-// whether the inverse is as accurate as substitution.
+// invert reports whether the inverse is as accurate as substitution.
 func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	for i := range t.Rows {
 		row := o[i*Block:][:Block]
@@ -71,9 +70,7 @@ func (o *original[T]) condition(x dense.Matrix[T]) T {
 	return worst
 }
 
-// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal:
-//
-//	y_i = (w_i − Σ_{l<i} t_il·y_l) / λ_i.
+// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal.
 func substitute[T dense.Float](t, w dense.Matrix[T]) {
 	for i := range t.Rows {
 		row := w.Row(i)

@@ -53,8 +53,7 @@ func (s *Scratch[T]) PanelFactor(t dense.Matrix[T], diag []T, transposed bool) P
 	return f
 }
 
-// invert replaces the triangles of all strips by their inverses and returns true, or restores t and
-// returns false.
+// invert restores t and returns false unless all inverses are accurate.
 func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	if len(s.strips) < strips {
 		s.strips = make([]original[T], strips)
@@ -71,12 +70,9 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	return well
 }
 
-// Solve replaces the panel W by Y = T⁻¹·W. For each strip B, with the rows A above,
-//
-//	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
-//
-// which is one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W
-// by T⁻ᵀ·W, from the last strip to the first.
+// Solve replaces the panel W by Y = T⁻¹·W: for each strip B, with the rows A above, Y_B =
+// T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A, which is one product. For Tᵀ, Solve replaces W by T⁻ᵀ·W, from the
+// last strip to the first.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
 	case f.inverted:

@@ -46,9 +46,8 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 // Use sets f to the factor of the matrix of other, until the next call of Set on other.
 func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
 
-// Solve replaces W by T⁻¹·W. For each triangle B on the diagonal, with the rows R below,
-//
-//	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B.
+// Solve replaces W by T⁻¹·W: for each triangle B on the diagonal, with the rows R below, W_B ←
+// T_BB⁻¹·W_B and W_R ← W_R − T_RB·W_B.
 func (f *Factor[T]) Solve(w dense.Matrix[T]) {
 	n, packed := f.t.Rows, pool.Get[matmul.Packed[T]](&packs)
 	defer pool.Put(&packs, packed)
@@ -92,7 +91,6 @@ func block[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T]
 	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
 }
 
-// pivots returns elements at ≤ i < end of a diagonal, nil for a diagonal of ones.
 func pivots[T dense.Float](diag []T, at, end int) []T {
 	if diag == nil {
 		return nil

@@ -114,8 +114,7 @@ func (d *decoder) text(name string) (string, error) {
 	return s, nil
 }
 
-// part fills v, which is zero, from the part of the given name. depth counts the interfaces around
-// v.
+// depth counts the interfaces around v.
 func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	if isArray(v.Type()) {
 		return d.array(name, v)

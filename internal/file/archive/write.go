@@ -78,7 +78,6 @@ func Changed(data []byte, change func(f *safetensors.File)) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// checksum returns the checksum of all tensors and all other metadata.
 func checksum(f *safetensors.File) string {
 	sum := crc32.NewIEEE()
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {

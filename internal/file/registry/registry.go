@@ -22,8 +22,7 @@ type Kind struct {
 var kinds = map[reflect.Type][]Kind{}
 
 // Register adds kinds of the interface or pointer I: the types of the values of recipes, by name.
-// make returns the value of I that a recipe describes, or an error for an invalid recipe. Packages
-// call Register in their initialisation.
+// make returns the value of I that a recipe describes, or an error for an invalid recipe.
 func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	i := reflect.TypeFor[I]()
 	for name, recipe := range recipes {

@@ -6,12 +6,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Exponential has the laws of features of the Gaussian or the softmax kernel over three ensembles.
 // The zero ExponentialLaw stands for a law that is not known.
 type Exponential struct{ IID, Haar, Simplex ExponentialLaw }
 
-// ofTerms returns the laws of a mean of terms of the variance v, relative to the square of the
-// kernel. haar and simplex are the covariances of two terms of one block in the same unit.
+// haar and simplex are the covariances of two terms of one block relative to the squared kernel.
 func ofTerms(term func(z pair) product, haar, simplex func(z pair) float64) Exponential {
 	over := func(covariance func(z pair) float64) ExponentialLaw {
 		return ExponentialLaw{relative: func(z pair, m int) product {

@@ -91,7 +91,6 @@ func (l Law) Composed(at func(x []float64) []float64) Law {
 	return l.through("Compose ", points, func(e Estimate) Estimate { return e })
 }
 
-// through returns the law with the estimates that then makes of those of l at other points.
 func (l Law) through(name string, points func(x, y []float64) (px, py []float64), then func(e Estimate) Estimate) Law {
 	at := func(f func(x, y []float64) float64) func(x, y []float64) float64 {
 		if f == nil {
@@ -205,8 +204,6 @@ func OfAngular() Law {
 	})
 }
 
-// OfIndependent is the law of features whose error is known over the independent rows of one
-// ensemble alone.
 func OfIndependent(features, source string, rows orf.Ensemble, scale float64, mse Error) Law {
 	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
 		return closed{source: source, mse: mse}, e == rows

@@ -10,8 +10,6 @@ type Tokens[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
 var tokens pool.Pair[Tokens[float32], Tokens[float64]]
 
-// TokensOf returns n×d points and n×dv values with undefined elements, and their memory for
-// Release.
 func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.Matrix[T]) {
 	m = pool.Get[Tokens[T]](&tokens)
 	m.points.Shape(n, d)

@@ -1,5 +1,4 @@
-// Package limit bounds the sizes in arguments. Go ends a program that allocates too much memory,
-// and a loop up to 2⁶² takes forever.
+// Package limit bounds the sizes in arguments.
 package limit
 
 import (

@@ -32,7 +32,6 @@ func Attend[T dense.Float](a tiles.Attention[T]) {
 	c.end()
 }
 
-// attend computes the outputs, and reports whether the codes of keys and values are still there.
 func (c *call[T]) attend() bool {
 	if c.store.exact || !c.store.large() {
 		c.run()

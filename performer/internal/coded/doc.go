@@ -5,8 +5,5 @@
 // codes: integers of at most 127 in size, with a scale for each query and each key. Weights are
 // integers from 0 to 255, and values codes relative to a mean of the tile.
 //
-// Tiles with keys after the first query of a block, with outliers, or with numbers that codes
-// cannot hold are computed as in package tiles.
-//
 // docs/laws.md of this module has the rounding, the law of the error and the exceptions.
 package coded

@@ -118,7 +118,6 @@ func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bo
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
 }
 
-// sizeOf returns a bound of the sizes of values, NaN or +Inf if there is none.
 func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	for l, mean := range means {
 		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
@@ -211,7 +210,6 @@ var rotations sync.Map
 
 type rotationKey[T dense.Float] struct{ d int }
 
-// Rotation returns the rotation of R^d, the same in every call.
 func Rotation[T dense.Float](d int) *hadamard.Rotation[T] {
 	if r, ok := rotations.Load(rotationKey[T]{d}); ok {
 		return r.(*hadamard.Rotation[T])

@@ -36,11 +36,8 @@ const (
 
 const chunkRows = 64 // tokens of a chunk of causal linear attention
 
-// Exact returns the cost of exact attention:
-//
-//	MACs = P·(d + dv),  Exps = P,
-//
-// where P is the number of pairs that see each other, Lq·Lk or ½·L·(L+1).
+// Exact returns the cost MACs = P·(d + dv), Exps = P of exact attention, where P is the number of
+// pairs that see each other, Lq·Lk or ½·L·(L+1).
 func (s Shape) Exact() Cost {
 	s.check()
 	pairs := float64(s.Queries) * float64(s.Keys)
@@ -50,12 +47,9 @@ func (s Shape) Exact() Cost {
 	return Cost{MACs: pairs * (float64(s.Dim) + float64(s.Values)), Exps: pairs}
 }
 
-// Linear returns the cost of linear attention:
-//
-//	MACs = (Lq + Lk)·m·(d + dv + 1),  Exps = (Lq + Lk)·m,
-//
-// without d if the features are not projections. Causal attention adds the pairs in chunks of c =
-// 64 tokens, L·c·(m + dv + 1).
+// Linear returns the cost of linear attention, MACs = (Lq + Lk)·m·(d + dv + 1), without d if the
+// features are not projections, and Exps = (Lq + Lk)·m. Causal attention adds the pairs in chunks
+// of c = 64 tokens, L·c·(m + dv + 1).
 func (s Shape) Linear() Cost {
 	s.check()
 	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
@@ -70,7 +64,6 @@ func (s Shape) Linear() Cost {
 	return c
 }
 
-// Work returns the number of multiply-adds that take as long as c.
 func (s Shape) Work(c Cost) float64 {
 	if s.size() == 8 {
 		return c.MACs + expMACs64*c.Exps

@@ -112,8 +112,6 @@ func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	a.forwardAll(c.Queries(aligned, c.Q.Rows))
 }
 
-// Fractions computes numerators and denominators of normalised attention into the memory of dst,
-// and returns them; a zero dst is allocated.
 func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
 	n := v.Cols
 	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)

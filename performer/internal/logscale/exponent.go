@@ -45,8 +45,6 @@ func LogOf(n int64) float64 {
 	return math.Float64frombits(math.Float64bits(maxLog) + uint64(n-maxExponent))
 }
 
-// IsExponent reports whether a feature can have the exponent n: [None], an integer within
-// ±maxExponent, or the extreme exponent of a finite number of T.
 func IsExponent[T dense.Float](n int64) bool {
 	if !IsExtreme(n) {
 		return true

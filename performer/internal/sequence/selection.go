@@ -89,8 +89,6 @@ func (x *Selection[T]) align(c Call[T]) {
 	x.Queries, x.Keys = x.Queries[:end], x.Keys[:end]
 }
 
-// Overlap returns the number of entries before the first query, and the number of entries up to the
-// last key.
 func (x *Selection[T]) Overlap() (past, seen int) {
 	for past < len(x.Queries) && x.Queries[past] == layout.NoRow {
 		past++
@@ -156,8 +154,6 @@ func gather[T dense.Float](b *scratch.Buffer[T], t dense.Tensor[T], rows []int) 
 	return gathered
 }
 
-// Scatter writes the computed gradients to the selected rows of c and zero to its other rows, and
-// returns x to its pool.
 func (x *Selection[T]) Scatter(c Call[T]) {
 	for h := range c.DQ.Heads {
 		scatter(dense.Head(c.DQ, 0, h), x.DQ, h*c.DQ.Rows, x.Queries, x.copiedQueries)

@@ -1,6 +1,5 @@
 // Package sequence has the contract of every kind of attention: a call is attention of some heads
-// of queries over one head of keys in one sequence. The package also selects the keys that count,
-// and the rows on which gradients depend.
+// of queries over one head of keys in one sequence.
 package sequence
 
 import (
@@ -12,8 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Attention is a kind of attention with its options. Goroutines share an Attention. Heads whose
-// Attentions are equal have the same attention.
+// Goroutines share an Attention. Heads whose Attentions are equal have the same attention.
 type Attention[T dense.Float] interface {
 	// Describe returns the same Description at every call.
 	Describe() Description
@@ -159,7 +157,6 @@ func (c Call[T]) TrimCausal() Call[T] {
 	return c
 }
 
-// Span returns the keys first ≤ j < end from the first to the last key that counts.
 func (c *Call[T]) Span() (first, end int) {
 	if c.Valid == nil {
 		return 0, c.K.Rows

@@ -97,7 +97,6 @@ func (w *choice[T]) estimate() bool {
 	return liftOf(size) == 1
 }
 
-// output returns false if the output is not finite.
 func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c, on := w.of, w.of.on
 	scores := w.estimates[g*w.tokens:][:w.tokens]

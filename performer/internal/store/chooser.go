@@ -89,7 +89,6 @@ func (c *chooser[T]) clone() chooser[T] {
 	return x
 }
 
-// together returns how many of the next tokens read equal numbers of keys.
 func (c *chooser[T]) together(tokens int) int {
 	if !c.paced {
 		return math.MaxInt

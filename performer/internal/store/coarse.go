@@ -18,8 +18,7 @@ type coarse struct {
 	means [2]rows
 }
 
-// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys
-// are those of the codes of the slab, if it has codes.
+// The means of keys are those of the codes of the slab, if it has codes.
 func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	s.own = len(s.columns)
 	c := &s.coarse
@@ -61,7 +60,6 @@ func (c *coarsen[T]) Piece(i int) {
 	pool.Put(&blocks, b)
 }
 
-// Codes have the mean of their keys and differences from it.
 func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	to, s, at := &c.into.coarse, c.into, row/Segment
 	coded := s.elements[0] == nil

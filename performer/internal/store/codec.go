@@ -6,7 +6,6 @@ import (
 	"math"
 )
 
-// Recipe lists the parts of a Store in the file of a State.
 type Recipe struct {
 	Parameters []string // name = value, equal in the store that reads them
 	Marks      []float64
@@ -19,7 +18,6 @@ type Recipe struct {
 	Doubles []float64
 }
 
-// put appends numbers, and take fills x with the next numbers.
 func (r *Recipe) put(x any) {
 	switch x := x.(type) {
 	case []uint64:
@@ -86,7 +84,6 @@ func (s *Store[T]) check(of string, parameters []string, marks []float64) error 
 	return s.content.checkMarks(marks)
 }
 
-// Check returns an error unless other can be merged.
 func (s *Store[T]) Check(other *Store[T]) error {
 	if err := s.check("other", other.parameters(), other.content.marks()); err != nil {
 		return err
@@ -152,7 +149,6 @@ func (s *Store[T]) counts(tokens int) counts {
 	return c
 }
 
-// Inspect returns an error unless Decode can read r.
 func (s *Store[T]) Inspect(r Recipe, tokens int) error {
 	if err := s.check("state", r.Parameters, r.Marks); err != nil {
 		return err

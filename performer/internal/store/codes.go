@@ -61,7 +61,6 @@ func newSide[T dense.Float](d, bits int) side[T] {
 
 type run struct{ from, to int }
 
-// NewCodes returns an empty store of exact attention with codes of so many bits.
 func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
@@ -101,7 +100,6 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	c.encoding = encoding[T]{}
 }
 
-// together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {
 	if s.places.drops() { // each query sees other first tokens
 		return 1
@@ -205,8 +203,6 @@ func sizeDigits[T dense.Float](digits *[9][]uint64, keys *side[T], widths []int,
 	}
 }
 
-// roundQuery writes the digits of query number at. It returns the rotated query, and the step and
-// the sum of its rounded elements.
 func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9][]uint64, at int) (rotated []T, step float64, sum int) {
 	w.rotated, w.whole = scratch.Resize(w.rotated, keys.order), scratch.Resize(w.whole, keys.order)
 	rotated = keys.rotation.ApplyVec(w.rotated, query)

@@ -136,7 +136,6 @@ func (e *elements[T]) clone(closed int) content[T] {
 
 func (e *elements[T]) save(*Store[T], *Saved[T]) {}
 
-// restore copies open tokens that have closed since.
 func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 	if closed < s.closed && open > 0 {
 		for h := range s.keyHeads {

@@ -40,7 +40,6 @@ func (w *choice[T]) gather() {
 	}
 }
 
-// codesToRead returns the codes of keys, of values, and of the means of values.
 func codesToRead[T dense.Float](s *slab[T], i int) *rows {
 	if i == 2 {
 		return &s.means[1]

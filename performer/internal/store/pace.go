@@ -68,7 +68,6 @@ func (p *pace) adapt() {
 	p.Keys = int(max(leastKeys, min(max(want, fall*keys), rise*keys, mostKeys)))
 }
 
-// error returns the measured error over the norm, or 0 before the first change.
 func (p *pace) error() float64 {
 	if p.sums.norms == 0 {
 		return 0

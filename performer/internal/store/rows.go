@@ -11,14 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// rows holds rows of codes of some bits in a slab. Element i of a row stands for
-//
-//	scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ
-//
-// with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
-// ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale. Package scan knows
-// codes of 4 and 8 bits, of which a row has so many words. Codes of 16 bits are two planes of 8
-// bits, the upper bits first.
+// Element i of a row with the code c stands for scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ. The
+// lowest 16 bits of the scale are an integer between ±(2¹⁵ − 1), the zero point, and δ is what the
+// zero point adds to the scale. Codes of 16 bits are two planes of 8 bits, the upper bits first.
 type rows struct {
 	bits, order  int
 	width, words int

@@ -135,8 +135,7 @@ func (w *work[T]) begin(c *codes[T], h int) {
 
 func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
 
-// products returns the products of the queries, in units of their steps, with the codes of n rows
-// from row at on, in dst.
+// The products are in units of the steps of the queries.
 func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	count := len(w.factors)
 	dst, w.lower = scratch.Resize(dst, count*n), scratch.Resize(w.lower, count*n)
@@ -163,9 +162,8 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
 }
 
-// weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
-// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which
-// blocks are those of earlier segments.
+// weigh replaces products by weights over exp(peak), after it has raised the peak and rescaled the
+// sums, of which blocks are those of earlier segments.
 func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
 	w.score(keys, row, i, at, means)

@@ -156,8 +156,6 @@ func (l *slabs[T]) truncate(tokens int) {
 	}
 }
 
-// drop drops slabs of tokens before the given one, except sinks, and returns the first token after
-// those that were dropped, or 0.
 func (l *slabs[T]) drop(before int) int {
 	if to := min(before/l.size-l.gone, len(l.list)); to > l.sinks {
 		l.release(l.sinks, to)

@@ -192,7 +192,6 @@ func (s *Store[T]) close(in *groups[T], from, n int) {
 	}
 }
 
-// Attend computes the outputs of queries over all tokens, at least one.
 func (s *Store[T]) Attend(dst, q dense.Matrix[T]) { s.content.attend(s, dst, q, false) }
 
 // Step appends at least one token, and computes the output of each over the tokens up to it.
@@ -238,7 +237,6 @@ func (s *Store[T]) Save(to *Saved[T]) {
 	s.content.save(s, to)
 }
 
-// Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Store[T]) Holds(from *Saved[T], tokens int) bool {
 	return s.segments == nil || s.cuts.holds(tokens, from.time) && (s.first == 0 || tokens-1-s.places.reach() >= s.first)
 }
@@ -261,8 +259,6 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 	s.cuts.add(tokens, s.first)
 }
 
-// TopK appends, of each head of queries, the number of keys that the next query reads, or 0 for all
-// keys, and the measured error.
 func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
 	for h := range s.heads {
 		var p pace

@@ -108,7 +108,6 @@ func (acc *Accumulator[T]) Raise(x []T) {
 	rescale(acc.Sums(), acc.changes, 0, acc.m)
 }
 
-// RescaleLike rescales other sums with the same reference as the last Raise has rescaled acc.
 func (acc *Accumulator[T]) RescaleLike(sums dense.Matrix[T]) { rescale(sums, acc.changes, 0, acc.m) }
 
 // totalsOf sets totals to Σ_j weights_j·keys_j. Nil weights are 1.
@@ -167,8 +166,6 @@ func (acc *Accumulator[T]) Merge(other *Accumulator[T], lo, hi int) {
 	acc.merge(other.Ref, other.Sums(), lo, hi)
 }
 
-// MergeSums is Merge of all features of sums with a reference, which is nil for features that are
-// not logarithms.
 func (acc *Accumulator[T]) MergeSums(ref *logscale.Reference[T], sums dense.Matrix[T]) {
 	acc.merge(ref, sums, 0, acc.m)
 }

@@ -18,8 +18,6 @@ type bidirectional[T dense.Float] struct {
 	direct bool             // features are not logarithms
 }
 
-// Forward computes attention over at least one key for the queries q (1, heads, Lq, d) into dst
-// (1, heads, Lq, dv).
 func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 	s := e.segments(k, v)
 	s.direct = e.Direct != nil && !e.Causal
@@ -33,8 +31,6 @@ func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 	s.release()
 }
 
-// Outputs computes the outputs of the queries of the given number of heads, which are column blocks
-// of q and dst, from sums for values of dimension dv.
 func (e *Engine[T]) Outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], dv int) {
 	e.outputs(dense.SplitHeads(dst, 1, heads), dense.SplitHeads(q, 1, heads), sums, dv, false)
 }

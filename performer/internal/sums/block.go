@@ -111,8 +111,6 @@ func (c *causal[T]) divide(b *tokenBlock[T], queries dense.Matrix[T]) {
 	}
 }
 
-// reload loads the next block into the place of the block of ch in the ring, if ch is the last
-// chunk of its block.
 func (c *causal[T]) reload(ch *chunk[T]) {
 	end := ch.to == ch.block.rows
 	if c.back() {

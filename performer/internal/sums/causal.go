@@ -72,8 +72,7 @@ type causal[T dense.Float] struct {
 	history history
 }
 
-// windowOf returns the number of chunks of a batch: one for one processor, so that a chunk stays in
-// cache.
+// One processor has one chunk in a batch, so that a chunk stays in cache.
 func windowOf(rows, processors int) int {
 	if processors == 1 {
 		return 1
@@ -83,14 +82,11 @@ func windowOf(rows, processors int) int {
 
 func blocksOf(rows int) int { return (rows + ChunkRows - 1) / ChunkRows }
 
-// ForwardCausal writes causal attention of at least one token over the keys that are valid, or over
-// all keys if valid is nil, into dst, with the given number of processors.
 func (e *Engine[T]) ForwardCausal(processors int, dst, q, k, v dense.Matrix[T], valid []bool) {
 	e.causal(windowOf(q.Rows, processors), dst, q, k, v, valid)
 }
 
-// BackwardCausal writes the gradients g of ForwardCausal, which must not be empty, over the keys
-// and queries that count; nil means all rows. Gradients of other rows have no meaning.
+// Gradients of rows that do not count have no meaning.
 func (e *Engine[T]) BackwardCausal(processors int, g *Gradients[T], keys, queries []bool) {
 	e.causalBackward(windowOf(g.Q.Rows, processors), g, keys, queries)
 }

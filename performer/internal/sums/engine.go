@@ -68,8 +68,7 @@ func New[T dense.Float](o Operator[T]) *Engine[T] {
 	return &Engine[T]{Operator: o, memory: new(memory[T])}
 }
 
-// Marks returns marks of the (log-)features, which distinguish them from features of other maps. D
-// must not be 0.
+// D must not be 0.
 func (e *Engine[T]) Marks() []float64 {
 	return fingerprint.Marks(&e.fingerprint, e.D, e.M, e.Features.Queries, e.Features.Keys)
 }

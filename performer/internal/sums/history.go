@@ -57,8 +57,6 @@ func (c *causal[T]) replay(ch *chunk[T]) int {
 	return last.rows
 }
 
-// scaleBack scales the reading keys and the summed queries of a chunk with a replayed reference,
-// and divides the queries by their denominators.
 func (c *causal[T]) scaleBack(ch *chunk[T]) {
 	keys, queries := ch.reading(), ch.summed()
 	ch.ref.ScaleKeys(keys, ch.scratch)

@@ -123,8 +123,6 @@ func (d *directCausal[T]) Piece(i int) {
 	s.pass = rankone.Pass[T]{}
 }
 
-// firstUnfit returns the first of the tokens lo ≤ i < hi that counts and whose key or value needs
-// logarithms, or hi.
 func (d *directCausal[T]) firstUnfit(lo, hi int) int {
 	for i := lo; i < hi; i++ {
 		if (d.valid == nil || d.valid[i]) && !(coordinatesFit(d.k.Row(i)) && normFits(d.v.Row(i))) {

@@ -16,8 +16,7 @@ const (
 	gradientSegments = 8         // the most segments of queries
 )
 
-// Gradients holds the inputs of Backward for one head, and the gradients DQ, DK and DV that
-// Backward writes. DOut (Lq×dv) is the gradient with respect to the outputs.
+// DOut (Lq×dv) is the gradient with respect to the outputs.
 type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 	Scores                    Scores
@@ -35,9 +34,9 @@ type Gradients[T dense.Float] struct {
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
-// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Backward
-// computes P again a tile at a time. Gradients of keys that no query sees are zero, and so are
-// gradients of queries that see no key. Bits do not depend on GOMAXPROCS.
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Gradients
+// of keys that no query sees are zero, and so are gradients of queries that see no key. Bits do not
+// depend on GOMAXPROCS.
 func Backward[T dense.Float](g Gradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.Gradients = g
@@ -59,9 +58,8 @@ func Backward[T dense.Float](g Gradients[T]) {
 	pool.Put(&backwards, b)
 }
 
-// backward is a call of Backward. For each tile of keys, segments of the queries add to the
-// gradients of their queries. Each segment has its own gradients of keys and values, which are then
-// summed in order.
+// For each tile of keys, segments of the queries add to the gradients of their queries. Each
+// segment has its own gradients of keys and values, which are then summed in order.
 type backward[T dense.Float] struct {
 	Gradients[T]
 	stage backwardStage

@@ -25,7 +25,6 @@ func (f *few[T]) begin(q dense.Matrix[T]) {
 	f.scores.Shape(q.Rows, Keys)
 }
 
-// addFew is add for few queries that see all of the keys, without slopes.
 func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	n := len(t.peaks)
 	scores := t.few.scores.Rows(n).ColRange(0, k.Rows)

@@ -54,7 +54,6 @@ func (m *Mask[T]) near(j int) (from, to int) {
 	return j - m.Window, j + m.Window + 1
 }
 
-// Together reports whether the keys lo ≤ j < hi are of one chunk.
 func (m *Mask[T]) Together(lo, hi int) bool {
 	if m.Chunk == 0 {
 		return true
@@ -118,12 +117,10 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
 }
 
-// Part is a run of keys From ≤ j < To of one tile. A tile has the keys from a multiple of [Keys] to
-// the next multiple.
+// A tile has the keys from a multiple of [Keys] to the next multiple.
 type Part struct{ From, To int }
 
-// AppendParts appends the parts of n keys that the queries first ≤ i < end see, apart from Valid
-// and Pairs. A tile may have two parts.
+// AppendParts ignores Valid and Pairs. A tile may have two parts.
 func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	for _, keys := range m.keys(first, end, n) {
 		for lo := keys.from; lo < keys.to; {
@@ -135,8 +132,7 @@ func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	return parts
 }
 
-// seeing returns the run of n queries that see one of the keys lo ≤ j < hi, apart from Valid and
-// Pairs.
+// seeing ignores Valid and Pairs.
 func (m *Mask[T]) seeing(lo, hi, n int) run {
 	from, to := 0, n
 	if m.local() && lo >= m.sinks() {
@@ -209,8 +205,6 @@ func (w *view[T]) apply(j int, scores []T) {
 	}
 }
 
-// clear sets the elements of x, one for each query, to zero if the query does not see key j of the
-// tile.
 func (w *view[T]) clear(j int, x []T) {
 	switch {
 	case !w.closed:

@@ -49,8 +49,7 @@ func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 }
 
 // SkipPadding lets places begin at the first of n keys that counts and that Pairs do not hide from
-// every query: keys before it are padding. Places must be nil. SkipPadding reads the padding of
-// each query.
+// every query: keys before it are padding. Places must be nil.
 func (m *Mask[T]) SkipPadding(n int) {
 	p, rows, first := &m.Pairs, 1, n
 	masked, biased := !p.Mask.IsZero(), !p.Bias.IsZero()

@@ -18,8 +18,7 @@ type Scores struct {
 	Sink           float64 // at least 0
 }
 
-// Total returns the sum of the weights of a query plus Sink, both over exp(peak). sum is without
-// Sink.
+// sum is without Sink. The result and sum are over exp(peak).
 func (s Scores) Total(sum, peak float64) float64 {
 	if s.Sink == 0 {
 		return sum

@@ -16,11 +16,9 @@ import (
 // second cache, and a product with the values of these keys is a single sum.
 const Keys = 256
 
-// Tile is the scratch memory of one goroutine for a block of queries. It holds their scores for
-// Keys keys, with a row for each key. For each query it holds the sums, the sum of the weights and
-// the largest score so far. The scores are transposed: the queries are the packed operand, and are
-// packed once for all tiles. The sum of the weights takes one addition for each score, for all
-// queries at once, in the order of the sums of values.
+// Tile is the scratch memory of one goroutine for a block of queries. The scores are transposed:
+// the queries are the packed operand, and are packed once for all tiles. The sum of the weights
+// takes one addition for each score, for all queries at once, in the order of the sums of values.
 type Tile[T dense.Float] struct {
 	scoring Scores
 	queries matmul.Packed[T]  // transposed
@@ -79,9 +77,8 @@ func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
 	}
 }
 
-// AddSeen adds the keys and values that the queries of the tile see. These are the queries from
-// query first on of the mask. Keys that no query sees are not read, and tiles without a seen key
-// cost no products. Outputs do not depend on how queries are divided into tiles.
+// Keys that no query sees are not read, and tiles without a seen key cost no products. Outputs do
+// not depend on how queries are divided into tiles.
 func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	end := first + len(t.peaks)
 	if end == first {
@@ -201,7 +198,6 @@ func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 	}
 }
 
-// FinishRow writes the output of query i. scoring is the scoring of the tile, or has another Sink.
 func (t *Tile[T]) FinishRow(scoring Scores, dst []T, i int) {
 	if !t.seen[i] {
 		clear(dst)

@@ -23,18 +23,14 @@ const (
 // rounding of each step its relative error is at most 1.51e-4.
 var Coefficients = [4]int16{16319, -5659, 990, -110}
 
-// Multiply returns a·b in units of 2⁻¹⁵, rounded as processors round it.
 func Multiply(a, b int16) int16 { return int16((int32(a)*int32(b) + 1<<14) >> 15) }
 
 // Threshold returns the odd number of 1/64 that is added to a weight of a row before the weight is
 // rounded down. Rows successive rows have different thresholds, which steps of 25 of 32 spread.
 func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
 
-// Half returns ⌊Threshold/2⌋, for kernels that round twice:
-//
-//	⌊(⌊a⌋ + d)/64⌋ = ⌊(round(a/2) + ⌊d/2⌋)/32⌋
-//
-// with odd d, and round(a/2) half up.
+// Half returns ⌊Threshold/2⌋, for kernels that round twice: ⌊(⌊a⌋ + d)/64⌋ = ⌊(round(a/2) +
+// ⌊d/2⌋)/32⌋ for odd d, with round half up.
 func Half(row int) int16 { return Threshold(row) >> 1 }
 
 // Weight returns 255·2^(−x) with x in units of 1/2^Bits octave, rounded by the threshold of a row.
