@@ -7,17 +7,15 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// AttendArgs holds the arguments of [Attend], as in PyTorch's scaled_dot_product_attention: tensors
-// of B sequences, H heads, L tokens and dimension d. Fields of AttendArgs other than Q, K and V may
-// be zero.
+// AttendArgs holds the arguments of [Attend]: tensors of B sequences, H heads, L tokens and
+// dimension d. Fields of AttendArgs other than Q, K and V may be zero.
 type AttendArgs[T dense.Float] struct {
 	// Q (B, H, Lq, d) holds Lq queries of dimension d in each of H heads of B sequences. K (B, Hk,
 	// L, d) and V (B, Hk, L, dv) hold L keys of dimension d and L values of dimension dv in each of
 	// Hk heads. Head h of the queries reads head ⌊h·Hk/H⌋ of the keys; H is a multiple of Hk.
 	Q, K, V dense.Tensor[T]
 
-	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede those of K
-	// and V, for each of Hk heads of B sequences.
+	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede K and V.
 	PastK, PastV dense.Tensor[T]
 
 	// Lengths[b] = n lets the queries of sequence b see only the first n keys; a nil Lengths hides
@@ -33,8 +31,8 @@ type AttendArgs[T dense.Float] struct {
 	// The place of a key is the number of earlier keys, hidden or not, that are not padding.
 	Mask dense.Tensor[bool]
 
-	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores Scale·q_iᵀk_j of
-	// queries q_i and keys k_j after ExactOptions.Softcap. Only [Exact] accepts a Bias.
+	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores of an [Exact] after
+	// ExactOptions.Softcap. A query does not see a key whose Bias is −Inf.
 	Bias dense.Tensor[T]
 
 	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.
@@ -43,8 +41,7 @@ type AttendArgs[T dense.Float] struct {
 	// LogSums makes [Attend] of an [Exact] return in Result.LogSums the log sums of weights.
 	LogSums bool
 
-	// LearnBias makes [AttendBackward] return the gradient with respect to Bias, for which
-	// AttendBackward needs memory for one number per pair of query and key in each head.
+	// LearnBias makes [AttendBackward] return the gradient with respect to Bias.
 	LearnBias bool
 
 	// Out (B, H, Lq, dv) receives the outputs of dimension dv for Lq queries of H heads in B
@@ -53,8 +50,7 @@ type AttendArgs[T dense.Float] struct {
 	Out dense.Tensor[T]
 }
 
-// Scores names none or one of four matrices of scores or weights, with an element for each query
-// and each key: the modes of the output qk_matmul_output of the operator Attention of ONNX.
+// Scores names one of four matrices of scores or weights of pairs of a query and a key, or none.
 type Scores int
 
 const (
@@ -72,8 +68,7 @@ type Result[T dense.Float] struct {
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 
 	// LogSums (B, H, Lq, 1) has, for each query, the logarithm of the sum of SinkWeight and of the
-	// weights of all keys, which is −Inf if the sum is zero. LogSums is the zero Tensor unless
-	// AttendArgs.LogSums is true.
+	// weights of all keys. LogSums is the zero Tensor unless AttendArgs.LogSums is true.
 	LogSums dense.Tensor[T]
 }
 
@@ -108,8 +103,8 @@ type Gradients[T dense.Float] struct {
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
 	Bias dense.Tensor[T] // with the shape of AttendArgs.Bias, zero without LearnBias
 
-	// LogSink has the gradient with respect to the logarithm of the SinkWeight of each head of
-	// queries, or is nil if no head has a SinkWeight.
+	// LogSink has the gradient with respect to log SinkWeight of each head, or nil without
+	// SinkWeight.
 	LogSink []T
 }
 

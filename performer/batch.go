@@ -49,8 +49,7 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
 // Valid, by the fields Past and Valid of the argument s. The output of a query that sees no key is
 // zero. The number of rows of k and v after the last Valid row changes no output, and neither does
-// the number of processors. ForwardSequences copies the valid keys and values of a sequence unless
-// all valid keys come first in the sequence.
+// the number of processors.
 //
 // The matrix dst may be q itself if values have the dimension of queries, and must not overlap k or
 // v. If [Batch.Check] returns an error, ForwardSequences panics with this error.
@@ -99,8 +98,7 @@ func (b Batch[T]) Describe() Description {
 	return b.of.describe()
 }
 
-// Head returns the attention of a head of queries: the argument of NewBatch for the head, or b
-// itself if b is not a result of NewBatch. Head panics unless 0 ≤ head < H for H heads of queries.
+// Head returns the attention of a head of queries, and panics unless there is such a head.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.

@@ -17,12 +17,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Softmax says which weights softmax attention has: query i gives key j the weight
-// exp(Scale·q_iᵀk_j). The zero Softmax is bidirectional, with the scale 1/√d for queries of
-// dimension d.
+// With Softmax, query i gives key j the weight exp(Scale·q_iᵀk_j). The zero Softmax is
+// bidirectional, with the scale 1/√d for queries of dimension d.
 type Softmax struct {
-	// Scale multiplies the products q_iᵀk_j of queries and keys. Zero means 1/√d. Only [Exact]
-	// accepts a negative Scale.
+	// Scale multiplies q_iᵀk_j; zero means 1/√d. Only [Exact] accepts a negative Scale.
 	Scale float64
 
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
@@ -34,8 +32,7 @@ type Softmax struct {
 type ExactOptions struct {
 	Softmax
 
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
-	// matrix V of values, with A_ij = exp(Scale·q_iᵀk_j).
+	// Unnormalised leaves out the division of outputs by the sum of the weights.
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
@@ -56,9 +53,8 @@ type ExactOptions struct {
 	// padding.
 	Sinks int
 
-	// Chunk, if above zero, divides the places in a sequence into chunks of Chunk places, and lets
-	// a query see the keys of its own chunk only, as in most layers of Llama 4. Chunk counts places
-	// of queries and keys as Window does, and cannot be combined with a Window or Sinks.
+	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
+	// keys of its own chunk only. Chunk cannot be combined with a Window or Sinks.
 	Chunk int
 
 	// Bits, which is 0, 4, 8 or 16, is the number of bits of the code in which a [State] keeps each
@@ -71,14 +67,12 @@ type ExactOptions struct {
 	// than 64 queries that see all keys.
 	Bits int
 
-	// KeyBits and ValueBits, if not zero, are the numbers of bits in which a [State] keeps each
-	// element of keys and of values, instead of Bits. Forward ignores KeyBits and ValueBits.
+	// KeyBits and ValueBits, if not zero, replace Bits for the keys and the values of a [State].
 	KeyBits, ValueBits int
 
 	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
 	// highest estimated scores. A key that a query does not read because of TopK counts with an
-	// estimated weight, and with the mean value of 64 adjacent tokens. Forward and gradients ignore
-	// TopK.
+	// estimated weight, and with the mean value of 64 adjacent tokens.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
@@ -90,13 +84,11 @@ type ExactOptions struct {
 	Tolerance float64
 
 	// Slope times the distance between the places of query and key is subtracted from the score, as
-	// in ALiBi [Press et al. 2022]. For ALiBi, which has a slope for each head, give [NewBatch] one
-	// Exact for each head.
+	// in ALiBi [Press et al. 2022].
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
-	// key with the weight SinkWeight and the value zero. The model gpt-oss learns a log SinkWeight
-	// for each head.
+	// key with the weight SinkWeight and the value zero.
 	SinkWeight float64
 }
 
@@ -172,7 +164,6 @@ const fewTogether = 32
 
 func (e exact[T]) CanBackward() error { return nil }
 
-// block is the number of rows that one goroutine computes at a time.
 const block = 64
 
 func (s Softmax) scale(d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
@@ -338,8 +329,6 @@ func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
-// Alike compares all options except SinkWeight, TopK and Tolerance, which do not change the keys
-// and values that a State keeps.
 func (e exact[T]) Alike(other sequence.Attention[T]) bool {
 	o, ok := other.(exact[T])
 	o.SinkWeight, o.TopK, o.Tolerance = e.SinkWeight, e.TopK, e.Tolerance

@@ -14,9 +14,8 @@ import (
 // − l)·out_p with l = log Σ_p exp(l_p), for the outputs out_p and the LogSums l_p of the parts p.
 // Join sets Out and LogSums of the Result only. The denominator of the joined output contains the
 // SinkWeights of all parts, so that only one part should have a SinkWeight. The output of a query
-// that sees no key in any part is zero. Join takes time in proportion to the number of elements in
-// the outputs of all parts. Join returns an error if there is no part, or if the shapes of Out and
-// LogSums do not fit, and panics if Check of a tensor panics.
+// that sees no key in any part is zero. Join returns an error if there is no part, or if the shapes
+// of Out and LogSums do not fit, and panics if Check of a tensor panics.
 func Join[T dense.Float](parts ...Result[T]) (Result[T], error) {
 	if len(parts) == 0 {
 		return Result[T]{}, errors.New("performer: Join of no parts, want at least 1")

@@ -14,8 +14,7 @@ type LinearOptions struct {
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
 	Causal bool
 
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
-	// matrix V of values, with A_ij = φ_Q(q_i)ᵀφ_K(k_j) of the feature maps φ_Q and φ_K.
+	// Unnormalised leaves out the division of outputs by the sum of the weights.
 	Unnormalised bool
 }
 

@@ -38,8 +38,6 @@ type pass[T dense.Float] struct {
 	fromQuery, fromKey []int // where the sequences of matrices begin, and where the last one ends
 }
 
-// operand has a matrix for each head of each sequence: of a tensor, or of a matrix whose heads are
-// column blocks and whose sequences follow one another.
 type operand[T dense.Float] struct {
 	dense.Tensor[T]
 	from []int // the first row of each sequence of a matrix; nil for a tensor
@@ -176,7 +174,6 @@ func (p *pass[T]) check() error {
 	return nil
 }
 
-// validOf returns which keys of a sequence count for a head of queries, or nil if all keys count.
 func (p *pass[T]) validOf(at, h int) []bool {
 	if p.valid == nil {
 		return nil
@@ -191,7 +188,6 @@ func (p *pass[T]) validOf(at, h int) []bool {
 	return nil
 }
 
-// pastOf returns the Past of a sequence, limited to ±farthest.
 func (p *pass[T]) pastOf(at int) int {
 	if p.past == nil {
 		return 0

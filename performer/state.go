@@ -15,8 +15,7 @@ import (
 // State is attention over a stream of tokens. The output of a query is the average out = Σ_j A_j
 // v_j / Σ_j A_j of the values v_j of all tokens j so far, with weights A_j. Append of token i
 // followed by Attend of query i computes row i of causal attention, to rounding or, with
-// ExactOptions.Bits or TopK, approximately. Heads are blocks of columns of the matrices of queries,
-// keys, values and outputs, as in [Batch]. Outputs do not depend, bit for bit, on GOMAXPROCS.
+// ExactOptions.Bits or TopK, approximately. Outputs do not depend, bit for bit, on GOMAXPROCS.
 //
 // A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
 // of dimension dv, m×dv if unnormalised. In linear attention of the softmax and the Gaussian
@@ -254,11 +253,10 @@ func (s *State[T]) checkMade() {
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
 
 // Merge adds all tokens of the State other to s. Merge changes only the receiver s, not the
-// argument other. The order in which States are merged matters only for rounding. Merge returns an
-// error and does not change s if other is nil, if other differs in heads, dimensions or attention,
-// if the attention has a Window, a Chunk or a Slope, or if s and other together have more tokens
-// than half of the largest int. Merge treats two feature maps as equal if their features agree to
-// rounding at a few fixed points.
+// argument other. Merge returns an error and does not change s if other is nil, if other differs in
+// heads, dimensions or attention, if the attention has a Window, a Chunk or a Slope, or if s and
+// other together have more tokens than half of the largest int. Merge treats two feature maps as
+// equal if their features agree to rounding at a few fixed points.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:
@@ -319,7 +317,7 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 
 // Rollback removes all tokens that were added to s after the call of [State.Snapshot] that wrote m.
 // After Rollback, s computes, bit for bit, the outputs that s would have computed when Snapshot
-// wrote m. Several calls of Rollback may use one Snapshot m.
+// wrote m.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

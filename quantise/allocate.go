@@ -8,8 +8,7 @@ import (
 )
 
 // bitNoise are the variances of the estimate of a cosine of 0 from codes of 0 to 8 bits, times the
-// dimension: ‖s‖²‖u‖²/(sᵀu)² − 1 for the best equal steps and normal coordinates. Nothing is known
-// of a vector without bits, and 0 is the estimate.
+// dimension: ‖s‖²‖u‖²/(sᵀu)² − 1 for the best equal steps and normal coordinates.
 var bitNoise = [...]float64{1, 0.5707, 0.1349, 0.03889, 0.01166, 0.003491, 0.001025, 0.0002885, 0.00007174}
 
 // The least relative gains of numbers of bits. Estimates from equal bits have no bias. Even bits

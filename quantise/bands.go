@@ -83,9 +83,8 @@ func (s *spectrum) key() (key [2]uint64) {
 	return [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
 }
 
-// A row has a part for each of the widths 8, 4, 2 and 1. A code of 7 bits, for example, has its
-// highest 4 bits in one part, the next 2 bits in another and the last bit in a third: its odd
-// multiple 2k − 127 is the sum of those of the three parts times 8, 2 and 1.
+// A code of 7 bits, for example, has its highest 4 bits in one part, the next 2 bits in another and
+// the last bit in a third.
 type bands struct {
 	list    []band
 	typical float64 // Σ Share·Noise

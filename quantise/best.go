@@ -16,9 +16,8 @@ func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }
 
-// keep adds c to a list of the best k candidates and up to k others, unless k candidates rank above
-// c, and returns the list. If the list has k candidates or more, the candidate k−1 is the worst of
-// k: candidates that rank below it are not among the best k.
+// If the list has k candidates or more, the candidate k−1 is the worst of k: candidates that rank
+// below it are not among the best k.
 func keep(list []candidate, c candidate, k int) []candidate {
 	n := len(list)
 	if n >= k && c.worse(list[k-1]) {

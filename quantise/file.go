@@ -46,7 +46,6 @@ type file struct {
 	SignWords  []uint64
 }
 
-// columns are the numbers beside the codes, in the order of column.
 func (f *file) columns() [columns]*[]float32 {
 	return [columns]*[]float32{&f.Norms, &f.Ratios, &f.Variances, &f.CentreProducts, &f.CodedProducts}
 }
@@ -89,8 +88,6 @@ func (c *codes[T]) Write(w io.Writer) error {
 	return archive.Write[float64](w, "quantise", fileName, f)
 }
 
-// gather returns the elements of all rows, of which a row has width. It copies the elements of
-// several blocks.
 func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 	var parts [][]E
 	for _, c := range all.clusters {

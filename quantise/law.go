@@ -119,8 +119,6 @@ func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
 	return cosine
 }
 
-// centredValue returns the estimate of a measure for a row x from the estimate of the cosine of x −
-// c and q − tc.
 func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) float64 {
 	if x.norm != x.norm {
 		return x.norm
@@ -142,8 +140,6 @@ func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) f
 	return s.product + float64(s.t*n.centreProduct) + product
 }
 
-// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
-// +Inf.
 func (x *Query) withSquare(rest float64) float64 {
 	if math.IsInf(x.square, 1) {
 		return x.square
@@ -161,9 +157,8 @@ func (x *Query) undivided(difference float64) float64 {
 	return math.Ldexp(difference, max(x.exponent, 0))
 }
 
-// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. It is uncertain by its
-// standard error, so an estimate of 1 or more does not imply ρ = 1. Errors of several bands have no
-// such factor, because the bands with the largest errors may have cosines near 0.
+// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. Errors of several bands have
+// no such factor, because the bands with the largest errors may have cosines near 0.
 func (r *rounded) averageOf(cosine, across float64) float64 {
 	if r.several {
 		return across

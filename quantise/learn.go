@@ -27,9 +27,7 @@ import (
 //
 // A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. If all
 // directions get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts
-// and src, unless New rejects opts.Bits or rotates vectors into more dimensions. Of a large sample
-// in R^d, Learn uses every m-th row, for the largest m that leaves at least 16,384 rows and at
-// least 16d rows.
+// and src, unless New rejects opts.Bits or rotates vectors into more dimensions.
 //
 // With Learn, the code of a row of d numbers takes at most d·Bits/8 bytes, rounded up to a multiple
 // of 8, plus 8, plus 4 if Bits > 1, plus 4 if Learn subtracts a mean. A quantiser of Learn needs d²
@@ -181,8 +179,6 @@ func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return square, nil
 }
 
-// divide sets bands, for coordinates y of rows along axes and those of the rows that axes were
-// learned from, and returns the directions.
 func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, rng *rand.Rand) dense.Matrix[float64] {
 	d := y.Cols
 	size := (max(segmentSize, (d+mostSegments-1)/mostSegments) + segmentSize - 1) / segmentSize * segmentSize

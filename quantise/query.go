@@ -193,11 +193,10 @@ func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint
 	return whole
 }
 
-// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
-// at most the given probability. For z ≥ √3 a coordinate of such a direction, in units of its
-// standard deviation, exceeds z with at most the probability of a normal variate, which is at most
-// exp(−z²/2)/2. z is rounded to float32, because the last digits of elementary functions differ
-// between processors.
+// normalQuantile returns a z ≥ √3 such that a coordinate of a uniformly random direction in
+// R^(d'−1), and so the error of an estimate, exceeds z standard deviations with at most the given
+// probability: that of a normal variate, which is at most exp(−z²/2)/2. z is rounded to float32,
+// because the last digits of elementary functions differ between processors.
 func normalQuantile(tail float64) float64 {
 	z := math.Sqrt2 * math.Erfcinv(2*tail)
 	if tail < 0x1p-40 { // Erfcinv takes the difference from 1

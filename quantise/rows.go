@@ -54,7 +54,6 @@ type layout struct {
 	signWords       int // the words of a row of signs; 0 without signs
 }
 
-// mostParts is the largest number of parts of a row, one for each of the widths 8, 4, 2 and 1.
 const mostParts = 4
 
 func (l layout) withParts(words ...int) layout {
@@ -134,7 +133,6 @@ func newBlock(first, size int, l layout) *block {
 	return b
 }
 
-// slackBytes is the largest number of bytes that a cluster reserves for the codes of later rows.
 const slackBytes = 1 << 20
 
 // A new block reserves room for a quarter of the rows of the cluster, so that repeated calls with

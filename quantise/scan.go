@@ -44,7 +44,6 @@ type search[T dense.Float] struct {
 	keys     []uint64
 }
 
-// ranking is a query of a search and its best rows.
 type ranking struct {
 	*Query
 	index int // the index in search.queries

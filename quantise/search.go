@@ -17,6 +17,7 @@ type SearchOptions[T dense.Float] struct {
 	Only, Except []uint64
 
 	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
+	// Searches call Accept from several goroutines.
 	Accept func(id int) bool
 
 	// Rows writes the original vectors of the rows with the numbers ids, which ascend, into dst,

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
 func (s *search[T]) selectRows(p *scanner) bool {
 	n := p.hi - p.lo
 	for w := range p.selected {
@@ -28,7 +27,6 @@ func (s *search[T]) selectRows(p *scanner) bool {
 	return count > 0
 }
 
-// choose keeps the selected rows whose bits in the set, after the exclusive or with flip, are 1.
 func (p *scanner) choose(set []uint64, flip uint64) {
 	if p.b.ids == nil {
 		first := p.b.first + p.lo

@@ -29,8 +29,8 @@ type shift struct {
 	own *rounded
 }
 
-// Below it, q − tc is rounded by itself. At this ratio the error of rounding q is 1/5 of the error
-// of codes of 1 bit, and 1/20 with 8 bits.
+// Below farShare = ‖q − tc‖/‖q‖, q − tc is rounded by itself: the error of rounding q is 1/5 of the
+// error of codes of 1 bit, and 1/20 with 8 bits.
 const farShare = 1. / 16
 
 func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {

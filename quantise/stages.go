@@ -15,7 +15,6 @@ const (
 	stagedShare = 1 << 5
 	stagedMiss  = 0.01 // the probability that a search misses one of its rows
 
-	// codeVariance bounds ‖s‖²/(sᵀu)² − 1 of codes of 4 and 8 bits, but for rare rows.
 	codeVariance = 0.02
 )
 
@@ -40,10 +39,8 @@ func (s *search[T]) find() {
 	s.run()
 }
 
-// A search t of the signs reads a sample of rows, and stops if the upper bounds of many exceed the
-// expected worst of the best k. Otherwise t reads all signs, s estimates the 2k best rows of t, and
-// then the rows whose upper bounds exceed the worst of the best k so far, in descending order of
-// bounds.
+// Otherwise t reads all signs, s estimates the 2k best rows of t, and then the rows whose upper
+// bounds exceed the worst of the best k so far, in descending order of bounds.
 func (s *search[T]) findStaged() bool {
 	x, o := s.queries[0], &s.options
 	if s.q.signs == nil || len(s.queries) > 1 || s.rows.n < stagedRows || x.k == 0 || x.k > s.rows.n/(4*stagedShare) || !(x.norm > 0) ||

@@ -30,7 +30,6 @@ const (
 	RowNames Kind = "names of rows"
 )
 
-// common is the least number of rows of a category with a column of its own.
 const common = 10
 
 // Column describes how a column of texts becomes columns of numbers, the input of a model.

@@ -32,8 +32,7 @@
 //	              as R and pandas write it
 //	skipped       Options.Skip                          none
 //
-// If values are missing, a further column of points is 1 for these rows. A missing number, date or
-// yes/no becomes the mean, and a missing category becomes zeros. Targets are classes with
-// Options.Classes, or if fewer than half of them are numbers. Fit and Score leave out rows without
-// a target. docs/learning.md has an example and the cases in which Fit fails.
+// If values are missing, a further column of points is 1 for these rows. Targets are classes with
+// Options.Classes, or if fewer than half of the targets are numbers. Fit and Score leave out rows
+// without a target. docs/learning.md has an example and the cases in which Fit fails.
 package table

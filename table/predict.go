@@ -79,8 +79,8 @@ type Score struct {
 
 	// For classes, LogLoss is the mean of −log of the predicted probabilities of the true classes,
 	// with the standard error StdErr, and Right is the share of the rows whose true class has the
-	// largest probability. Unknown is the number of rows with a class that Fit has not seen; these
-	// rows count as wrong in Right and are left out of LogLoss.
+	// largest probability. Unknown is the number of rows with a class that Fit has not seen, which
+	// count as wrong in Right and are left out of LogLoss.
 	LogLoss, Right float64
 	Unknown        int
 

@@ -199,7 +199,6 @@ func (t *Table) filter(keep func(i int) bool) *Table {
 	return some
 }
 
-// decimalComma matches numbers that programs write beside semicolons in much of Europe.
 var decimalComma = regexp.MustCompile(`^[+-]?\d*,\d+([eE][+-]?\d+)?$`)
 
 func checkComma(data *bufio.Reader, comma rune) error {

@@ -22,9 +22,8 @@ type Choice[T dense.Float] struct {
 	Exact bool
 
 	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
-	// tested and accepted the chosen Attention. Report.High may be above Tolerance, because Choose
-	// tests another bound of the error. Report is the zero Report if no approximation was worth a
-	// trial.
+	// tested and accepted the chosen Attention. Report is the zero Report if no approximation was
+	// worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.

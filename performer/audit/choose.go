@@ -18,9 +18,8 @@ type ChooseOptions struct {
 	// within the tolerance, above 0 and at most 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of calls of the chosen attention that the caller of Choose will make. If
-	// Choose chooses an approximation, the search costs no more than the approximation is predicted
-	// to save in so many Calls. Zero means 1.
+	// Calls is the number of calls of the chosen attention that are to repay the search: the search
+	// costs no more than the attention is predicted to save in so many Calls. Zero means 1.
 	Calls int
 
 	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. Zero

@@ -71,8 +71,6 @@ func draw(weights []float64, n int, rng *rand.Rand) (drawn []int, chances []floa
 		}
 		rest = left
 	}
-	// Systematic sampling: each point u, u+1, u+2, … draws the index in whose part of a line it
-	// lies. The order of the parts is random.
 	u, end := rng.Float64()*(1-1e-9), 0.0 // rounding of end must not lose the last point
 	for _, i := range rng.Perm(len(weights)) {
 		if end += chances[i]; end > u && len(drawn) < n {

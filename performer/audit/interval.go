@@ -139,8 +139,6 @@ func (e estimate) interval(confidence float64) (low, high float64) {
 	return low, high
 }
 
-// quantile returns the smallest of the sorted x that a share p of all rows does not exceed. Each x
-// stands for a number of rows.
 func quantile(x, rows []float64, p float64) float64 {
 	rest := floats.Sum(rows) * (1 - p) * (1 + 1e-12)
 	for i := len(x) - 1; i > 0; i-- {

@@ -92,8 +92,6 @@ func allKinds[T dense.Float]() []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-// bitCost returns the cost of exact attention in 8 bits. Causal queries have no codes of the tile of
-// keys at their place.
 func bitCost[T dense.Float](c call) float64 {
 	share := bitsCost
 	if c.causal {
@@ -102,7 +100,6 @@ func bitCost[T dense.Float](c call) float64 {
 	return share*exactCost[T](c) + codeCost*float64(c.keys)
 }
 
-// codeCost is the measured cost of the codes of a key and its value, for any number of queries.
 const codeCost = 1e4
 
 func blockKind[T dense.Float]() kind[T] {
@@ -125,11 +122,7 @@ func blockKind[T dense.Float]() kind[T] {
 	}
 }
 
-// blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
-// of keys that a query reads, their share is that of heads of a trained transformer.
 func blockCost[T dense.Float](c call, threshold float64) float64 {
-	// Measured: what each key and each query costs, and the share of exact attention that the
-	// choice of blocks takes.
 	const perKey, perQuery, choice = 1e4, 2.5e4, 0.025
 	exact := c
 	exact.size, exact.queries = 0, c.all

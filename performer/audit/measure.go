@@ -28,8 +28,7 @@ type Options struct {
 // v (Lk×Hk·dv) are queries, keys and values of H heads of queries and Hk heads of keys. The
 // argument exact is a performer.Exact for all heads of the approximations, or a performer.Batch of
 // Exacts with as many heads as the approximations. Measure ignores the options Bits and TopK of the
-// argument exact. Unless the argument exact has a Scale, exact attention has the scores q_iᵀk_j/√d,
-// even if an approximation has features of another kernel.
+// argument exact.
 //
 // For each head, Measure samples row i of the Lq rows of q at most once, with a probability that is
 // at most 1 and proportional to
@@ -37,9 +36,10 @@ type Options struct {
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1.
 //
 // Measure computes exact attention of the sampled rows once for all approximations, in
-// O(H·Rows·Lk·(d+dv)) time. If the performer.Description of an approximation has
-// IndependentQueries, the approximation computes the outputs of the sampled queries alone, and
-// otherwise all outputs. Equal random sources src give equal Reports, whatever GOMAXPROCS is.
+// O(H·Rows·Lk·(d+dv)) time for H heads and Lk keys of dimension d with values of dimension dv. If
+// the performer.Description of an approximation has IndependentQueries, the approximation computes
+// the outputs of the sampled queries alone, and otherwise all outputs. Equal random sources src
+// give equal Reports, whatever GOMAXPROCS is.
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in

@@ -9,32 +9,28 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Report is the result of [Measure] for one approximation: errors of outputs, estimated from a
-// sample of rows.
+// Report has the errors of one approximation that [Measure] estimates from a sample of rows.
 type Report struct {
 	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all
-	// heads, estimated from the sampled rows as √(Σ y_i/p_i / Σ x_i/p_i), with the squares y_i =
-	// ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i that row i is sampled [Särndal
-	// et al. 1992].
+	// heads, estimated from the sampled rows i as √(Σ_i ‖out_i−exact_i‖²/p_i / Σ_i ‖exact_i‖²/p_i),
+	// with the probability p_i that row i is sampled [Särndal et al. 1992].
 	//
 	// Low and High are the ends of an interval that holds the relative error of all rows with the
 	// given Confidence: Student's t interval for the logarithm of Error, made 1.25 times as long,
 	// with the correction of [Johnson 1978] for skewness at the upper end. Low and High equal Error
 	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
-	// the sample has one row, or if a sum of the squares y_i or x_i has an effective number of rows
-	// below 8, which is (Σ z_i)²/Σ z_i² [Kish 1965] for z_i = y_i/p_i or x_i/p_i over rows with p_i
-	// < 1. Low is 0 if the effective number of rows of the sum of the x_i is below 8. A sample may
-	// miss very rare rows with large errors: only Report.Worse bounds the number of such rows.
+	// the sample has one row. Low is 0 and High +Inf if fewer than 8 sampled rows in effect carry
+	// the sum of the ‖exact_i‖²/p_i, by the effective number (Σ z_i)²/Σ z_i² of summands z_i [Kish
+	// 1965]; High is +Inf if fewer than 8 carry that of the ‖out_i−exact_i‖²/p_i.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
 	// rows, estimated from the sampled rows: 9 of 10 rows have errors up to Quantile90. Worst is
-	// the largest relative error of a sampled row. A row whose output equals the exact output has
-	// the relative error 0, even if the exact output is zero.
+	// the largest relative error of a sampled row.
 	Mean, Median, Quantile90, Worst float64
 
 	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
-	// largest relative error in the sample. The bound holds with the given Confidence for any
+	// largest relative error in the sample. Worse is a bound with the given Confidence for any
 	// distribution of errors.
 	Worse float64
 
@@ -50,8 +46,7 @@ type Report struct {
 	// output. One sampled row with NaN or ±Inf makes Error, Low, High, Mean and Worst +Inf.
 	NonFinite int
 
-	// Heads has a Report for each head of the attention. Heads is nil if the attention has one
-	// head.
+	// Heads has a Report for each head of the attention, or is nil if the attention has one head.
 	Heads []Report
 }
 

@@ -74,11 +74,8 @@ type block[T dense.Float] struct {
 }
 
 const (
-	// The sampled rows of a block read the keys together. A larger number copies keys less often. A
-	// smaller number gives work to more processors.
 	blockRows = 16
 
-	// attend checks its context after this number of blocks.
 	blocksBetweenChecks = 64
 )
 

@@ -130,8 +130,6 @@ func (s *search[T]) cheapest() *ladder[T] {
 	return best
 }
 
-// affordable reports whether a trial of size i is affordable: the search then has spent no more
-// than a share of the budget, and a test is affordable.
 func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	trial, compared := 0.0, 0
 	if l.sweep == nil {
@@ -145,9 +143,6 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	return s.cost()+trial <= share*s.budget && s.within(l, i, trial+s.testWork(l, i, compared), s.budget)
 }
 
-// within reports whether the search keeps to the budget with additional work for size i, and
-// whether the attention can save more than the search costs, and more than the work against the
-// chosen attention.
 func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
 	calls, spent := float64(s.Calls), s.cost()+work
 	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
@@ -165,8 +160,6 @@ func (s *search[T]) rowsWork() float64 {
 	return fewRowsFactor * s.exactWork * float64(len(s.head.rows)) / float64(max(s.head.q.Rows, 1))
 }
 
-// partWork returns the cost of a call of size i with some of the queries, or with all queries if
-// the attention computes all outputs.
 func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
 	if l.whole {
 		return l.work[i]

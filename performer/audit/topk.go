@@ -16,12 +16,10 @@ type TopK[T dense.Float] struct {
 	// use in a performer.State.
 	Attention performer.Batch[T]
 
-	// Keys is the number of keys that ChooseTopK has chosen for each head of queries, or 0 for a
-	// head that reads all keys.
+	// Keys is the chosen TopK of each head of queries, or 0 for a head that reads all keys.
 	Keys []int
 
-	// Errors is the relative error ‖output − exact‖/‖exact‖ of each head with its chosen TopK, over
-	// the queries that ChooseTopK measured.
+	// Errors is the measured relative error ‖output − exact‖/‖exact‖ of each head with its TopK.
 	Errors []float64
 }
 

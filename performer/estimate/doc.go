@@ -1,7 +1,6 @@
 // Package estimate estimates softmax attention without bias, in time linear in the number of
-// tokens. An [Unbiased] has no bias, which the ratio of two unbiased estimates has, and computes
-// standard errors. [Unbiased.Pilot] finds the number of features that reliable standard errors
-// need.
+// tokens, with standard errors. [Unbiased.Pilot] finds the number of features that reliable
+// standard errors need.
 //
 // # References
 //

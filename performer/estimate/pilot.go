@@ -9,8 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// pilot is a number of features m₀, a power of two from 8 to 4096, and two parts of the variance of
-// a replicate Y₀ + Δ, which is at most their sum.
 type pilot struct {
 	features int
 
@@ -35,8 +33,8 @@ const (
 
 // Pilot returns the smallest number m₀ out of 8, 16, 32, …, 4096 for which an estimate Y₀ of
 // attention with m₀ features varies at least as much as the random correction Δ of the bias of Y₀:
-// E‖Δ‖² ≤ Var(Y₀). Pilot estimates both sides by importance sampling, as docs/laws.md of this
-// module describes. Estimate uses no random numbers that Pilot has used.
+// E‖Δ‖² ≤ Var(Y₀). Pilot estimates the variance of estimates and the mean square of corrections of
+// their bias by importance sampling, as docs/laws.md of this module describes.
 //
 // To find a number m₀ of features, Pilot computes 72·m₀ random features of each key and exact
 // attention of 4·m₀ queries, and sorts the queries by norm. For q (Lq×d), k (Lk×d) and v (Lk×dv),

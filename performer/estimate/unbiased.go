@@ -25,9 +25,8 @@ type UnbiasedOptions struct {
 	// The Scale is not negative.
 	performer.Softmax
 
-	// Features is the number of positive random features with which each replicate estimates the
-	// numerator and the denominator of attention, before a correction of the bias of their ratio.
-	// With zero Features, Estimate begins with [Unbiased.Pilot] to find a number of features.
+	// Features is the number of positive random features with which each replicate estimates
+	// numerator and denominator of attention. With zero Features, [Unbiased.Pilot] finds a number.
 	Features int
 
 	// Replicates is the number R ≥ 2 of independent random estimates (replicates) whose mean
@@ -56,9 +55,8 @@ type UnbiasedOptions struct {
 // An estimate is the mean of R independent random estimates, called replicates. A replicate is the
 // ratio Y₀ of the numerator and the denominator of attention, estimated with m₀ positive random
 // features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is minus the bias of
-// Y₀ [Blanchet & Glynn 2015]. A replicate has a finite variance, and costs m₀ features for Y₀ and
-// 4.4·m₀ more on average for Δ. With too few features, most of the variance may come from events
-// that are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a sufficient number.
+// Y₀ [Blanchet & Glynn 2015]. With too few features, most of the variance may come from events that
+// are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a sufficient number.
 //
 // Use Unbiased if many estimates are averaged, so that a bias would remain after the noise has
 // averaged out. For a single output, performer.Linear with the features of rff.SoftmaxOptimal
@@ -140,13 +138,12 @@ func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiase
 // mean of independent replicates into mean (Lq×dv) and the standard errors of the elements of mean
 // into stderr (Lq×dv), and returns both matrices; Estimate allocates mean and stderr if they are
 // zero. The square of an element of stderr is an unbiased estimate of the variance of the
-// corresponding element of mean. If Pilot needs more than 4096 features, Estimate computes with
-// 4096 and returns no error.
+// corresponding element of mean.
 //
-// For R replicates and m₀ features, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides a
-// pilot. Large norms of queries and keys cause neither overflow nor underflow. The output of a
-// query that sees no key is zero. NaN and ±Inf in q, k or v spread to every row of mean and stderr
-// that depends on them.
+// For R replicates with m₀ features, Lq queries and Lk keys of dimension d, and values of dimension
+// dv, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides a pilot. Large norms of queries
+// and keys cause neither overflow nor underflow. The output of a query that sees no key is zero.
+// NaN and ±Inf in q, k or v spread to every row of mean and stderr that depends on them.
 //
 // The matrices mean and stderr must not overlap each other, q, k or v. Estimate writes nothing if
 // it returns an error, such as the error of a context ctx that has ended. Estimate panics if ctx is

@@ -137,8 +137,6 @@ func (c *memory[T]) parameters(name string, l *Linear[T], weight *dense.Matrix[T
 	}
 }
 
-// clearVector sets *x to a vector of n zeros. It panics with the name unless *x is nil or has
-// length n.
 func clearVector[T dense.Float](name string, x *[]T, n int) {
 	if *x == nil {
 		*x = make([]T, n)

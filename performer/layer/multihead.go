@@ -34,8 +34,7 @@ type MultiHead[T dense.Float] struct {
 	calls                     *pool.Of[memory[T]]
 }
 
-// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The
-// zero Options stands for a layer without rotary positions.
+// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold.
 type Options struct {
 	// Rotary are the options of the rotary positions of queries and keys. Counted from 0, key j of
 	// a sequence has the position j, query i the position Past + i with the number Past of
@@ -60,13 +59,13 @@ type Projections[T dense.Float] struct {
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
-	// Output is W_O, E_out×(H·dv). With a zero Output the layer has no output projection, and
-	// returns the outputs of the heads side by side.
+	// Output is the matrix W_O (E_out×H·dv) that maps the outputs of H heads of dimension dv to
+	// outputs of dimension E_out; with a zero Output the layer returns the outputs of the heads
+	// side by side.
 	Output dense.Matrix[T]
 
-	// QueryBias, KeyBias, ValueBias and OutputBias are biases with an element for each row of the
-	// matrices Query, Key, Value and Output. QueryBias, KeyBias and ValueBias are all given or all
-	// nil. OutputBias may be nil.
+	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of their matrices.
+	// QueryBias, KeyBias and ValueBias are all given or all nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
@@ -188,9 +187,8 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // the layer to the matrix dst, a row for each row of q, and returns dst; a zero dst is allocated.
 // Rows of the arguments k and v that the sequences s exclude may hold any numbers, even NaN.
 // ForwardCross takes the time of the attention and of a product with each weight matrix of the
-// layer. ForwardCross allocates nothing if dst is given and an earlier call had inputs of equal
-// size. The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the three.
-// ForwardCross panics if the shapes of matrices do not fit the layer, and where
+// layer. The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the
+// three. ForwardCross panics if the shapes of matrices do not fit the layer, and where
 // [performer.Batch.ForwardSequences] panics.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)

@@ -40,7 +40,6 @@ func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// scale returns s, or NaN if the sum of squares is not finite.
 func (m *RMSNorm[T]) scale(x []T) T {
 	half := vecmath.HalfSquaredNorm(x)
 	if math.IsInf(half, 0) {
@@ -67,7 +66,6 @@ func (c *normCall[T]) taskRows(i int) (lo, hi int) {
 	return i * c.grain, min((i+1)*c.grain, c.x.Rows)
 }
 
-// apply normalises the rows of x in place. If keep is set, apply keeps a copy of x for backward.
 func (m *RMSNorm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
 	if len(m.Gain) == 0 {
 		return

@@ -75,7 +75,6 @@ func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	return p, nil
 }
 
-// resolved returns an error if a width is invalid.
 func resolved[T dense.Float](w Widths) (Widths, error) {
 	for _, f := range []struct {
 		name     string
@@ -194,8 +193,7 @@ type Parameter[T dense.Float] struct {
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// Parameters omits weights, biases and gains that the receiver p does not have. Changes of the
-// views of the result of [MultiHead.Projections] change the layer.
+// For Projections that [MultiHead.Projections] returns, changes of the views change the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	weights := append(separateWeights[:], outProjWeight)

@@ -15,17 +15,17 @@ import (
 // RotaryOptions are the options of rotary positions (RoPE). The zero RotaryOptions rotates all d
 // coordinates of a head, in pairs of coordinates i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
-	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
-	// coordinates of a head rotate. Zero means all coordinates.
+	// Dim is the even number of coordinates of a head that rotate: the first Dim coordinates. Zero
+	// means all coordinates.
 	Dim int
 
 	// Base is b in the angle p·b^(−2i/Dim) by which pair i of coordinates rotates at position p.
 	// Zero means 10000.
 	Base float64
 
-	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
-	// GPT-J and Meta's files of Llama. Without Neighbours, coordinates i and i + Dim/2 of a head
-	// rotate together, as in Hugging Face's files of Llama, Mistral, Qwen and GPT-NeoX.
+	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021].
+	// Without Neighbours, coordinates i and i + Dim/2 of a head rotate together, as in Hugging
+	// Face.
 	Neighbours bool
 
 	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a
@@ -88,7 +88,6 @@ func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	return r, nil
 }
 
-// maxAxes bounds the memory for the positions of a token.
 const maxAxes = 16
 
 // Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in

@@ -61,8 +61,7 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
-// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. RotaryLlama3 needs
-// Factor ≥ 1, 0 < LowFrequency ≤ HighFrequency and Context ≥ 1.
+// RotaryLlama3 needs Factor ≥ 1, 0 < LowFrequency ≤ HighFrequency and Context ≥ 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
 	Context                             int // tokens of a training sequence
@@ -88,11 +87,11 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryYaRN divides small rotary angles by Factor, keeps large rotary angles, and multiplies
 // rotated coordinates by Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of
-// coordinates by (1−s_i)·ω_i/Factor + s_i·ω_i. The share s_i is 1 up to pair ⌊i(Fast)⌋, 0 from pair
-// ⌈i(Slow)⌉ on, and linear in between, where pair i(β) = Dim·log(Context/(2πβ))/(2·log Base) makes
-// β full turns in Context tokens. With Unrounded, RotaryYaRN does not round i(Fast) and i(Slow), as
-// in gpt-oss. A zero Fast means 32, a zero Slow 1, and a zero Length 0.1·log Factor + 1. RotaryYaRN
-// needs Factor ≥ 1, Context ≥ 1 and 0 < Slow < Fast.
+// coordinates by (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i is 1 up to
+// pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) =
+// Dim·log(Context/(2πβ))/(2·log Base) makes β full turns in Context tokens. A zero Fast means 32, a
+// zero Slow 1, and a zero Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0
+// < Slow < Fast.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence

@@ -86,7 +86,6 @@ func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool
 	return byInputs
 }
 
-// split sets W_Q, W_K and W_V to the rows of all, with as many rows per head in each.
 func (t *tensors[T]) split(p *Projections[T], all dense.Matrix[T]) {
 	d := all.Rows / (t.heads + 2*t.keyHeads)
 	q, k := t.heads*d, (t.heads+t.keyHeads)*d

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// gradient is the memory of a scan in a backward pass. Most fields are gradients of the loss.
 type gradient[T dense.Float] struct {
 	states []T               // S before each chunk and after the last one
 	s      []T               // of S
@@ -49,7 +48,6 @@ func chunksOf(n int) int { return (n + chunkRows - 1) / chunkRows }
 
 func (v *gradient[T]) state(dk, dv int) dense.Matrix[T] { return dense.Of(dk, dv, v.s) }
 
-// setState sets the gradient of S to last, or to zero if last is empty.
 func (v *gradient[T]) setState(last dense.Matrix[T]) {
 	clear(v.s)
 	for f := range last.Rows {
@@ -82,8 +80,6 @@ func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	}
 }
 
-// load copies keys and scaled queries of the tokens lo ≤ i < hi to the stack, and sets decays and
-// strengths.
 func (l *scan[T]) load(lo, hi int) {
 	l.keys(lo, hi)
 	for s := 1; s <= l.group; s++ {
@@ -175,7 +171,6 @@ func (l *scan[T]) pairGradient(s, n int) dense.Matrix[T] {
 	return rowsOf(&l.gradient.pairs, s, n).ColRange(0, n)
 }
 
-// backwardErrors overwrites dU with Z, writes dβ, and adds the gradients of M, keys and S.
 func (l *scan[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 	v := &l.gradient
 	m, du := v.m.Rows(n).ColRange(0, n), v.du.Rows(n)
@@ -198,8 +193,6 @@ func (l *scan[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 	}
 }
 
-// startDecay sets the gradient of b to the part of the last token, which multiplies every summand
-// of after, S after the chunk.
 func (v *gradient[T]) startDecay(after dense.Matrix[T]) {
 	clear(v.decay)
 	if len(v.decay) == 0 {
@@ -233,7 +226,6 @@ func (l *scan[T]) backwardDecays(dg dense.Matrix[T], n int) {
 	}
 }
 
-// addDecay adds sign·x∘dx, or its sum for one decay per token, to the gradient of b.
 func (v *gradient[T]) addDecay(x, dx []T, sign float64) {
 	if len(v.decay) == 1 {
 		v.decay[0] += sign * float64(vecmath.Dot(x, dx))

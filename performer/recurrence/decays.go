@@ -55,7 +55,6 @@ func (d *decays[T]) fill(g dense.Matrix[T]) {
 	}
 }
 
-// fillGamma sums the decays of a chunk, one per token, and computes the lower triangle of Γ.
 func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 	n, sum, rest := g.Rows, 0.0, 0.0
 	high, low := d.high[:n], d.low[:n]
@@ -83,7 +82,6 @@ func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 	d.all[0] = d.up[n-1]
 }
 
-// split makes every token a block.
 func (d *decays[T]) split(n int) {
 	w := d.width
 	copy(d.sums, d.g[:n*w])

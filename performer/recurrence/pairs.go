@@ -26,8 +26,6 @@ func (l *scan[T]) firstPaired() int {
 // pair returns M for s = 0, and P of head s − 1 otherwise.
 func (l *scan[T]) pair(s, n int) dense.Matrix[T] { return rowsOf(&l.pairs, s, n).ColRange(0, n) }
 
-// computePairs computes all P, and M if it is needed. Afterwards decays hold the factors of the
-// whole chunk.
 func (l *scan[T]) computePairs(n int) {
 	if l.decays.width > 1 {
 		l.pairsByLevel(n)

@@ -78,7 +78,6 @@ func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) 
 	}
 }
 
-// setState sets S to past, or to zero if past is empty.
 func (l *scan[T]) setState(past dense.Matrix[T]) {
 	l.shapePanels()
 	p := &l.panels

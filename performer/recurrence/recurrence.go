@@ -78,8 +78,7 @@ type Recurrence[T dense.Float] interface {
 	// strength β is 0 or, for the rules Linear and Gated, the key or the value is 0.
 	//
 	// Forward takes O(L·dk·dv) time per head for L tokens with keys of dimension dk and values of
-	// dimension dv. The outputs of Forward do not depend on GOMAXPROCS, bit for bit. Forward
-	// allocates nothing if dst is given and an earlier call had tokens of equal size. A NaN or Inf
+	// dimension dv. The outputs of Forward do not depend on GOMAXPROCS, bit for bit. A NaN or Inf
 	// in a token reaches every output of Forward that depends on the token, and may change the
 	// rounding of earlier outputs. The matrix dst may be exactly x.V or, unless values have more
 	// heads than keys, x.Q or x.K if the shapes are equal, and present may be past; all further
@@ -90,9 +89,8 @@ type Recurrence[T dense.Float] interface {
 	// Backward writes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
 	// present are the results of Forward for the tokens x and the states past. Backward writes the
 	// gradients with respect to the matrices of x to the matrices of dx, which Backward returns,
-	// and the gradient with respect to past to dpast. Backward allocates matrices of gradients that
-	// the tokens x need and the argument dx lacks. Backward writes no gradient to a dpast that is
-	// the zero matrix; a zero dpresent stands for zeros.
+	// and the gradient with respect to past to dpast. Backward writes no gradient to a dpast that
+	// is the zero matrix; a zero dpresent stands for zeros.
 	//
 	// Backward takes five to fifteen times as long as Forward, and each processor needs memory for
 	// L·dk·dv/48 numbers for L tokens. A NaN or Inf in a sequence makes all gradients of the
@@ -250,7 +248,6 @@ func (c *call[T]) Piece(i int) {
 	r.scans.Put(l)
 }
 
-// stateOf returns the rows of state i in m, or an empty m.
 func stateOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
 	if m.Rows == 0 {
 		return m

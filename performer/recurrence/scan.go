@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// chunkRows is the number of tokens of a chunk.
 const chunkRows = 48
 
 // A scan has one head of keys and the heads of queries that read its state.
@@ -129,8 +128,6 @@ func (l *scan[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query
 	vecmath.Outer(s.Data, s.Stride, key, query, u, out)
 }
 
-// decaysOf returns e^g for each row of S, for one decay or a decay for each row, and nil for an
-// empty g.
 func (l *scan[T]) decaysOf(g []T) []T {
 	if len(g) == 0 {
 		return nil

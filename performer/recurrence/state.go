@@ -14,8 +14,7 @@ import (
 // State, Attend with the query of the token returns, to rounding, the output of
 // [Recurrence.Forward] for the token. The outputs of a State do not depend on GOMAXPROCS, but the
 // rounding of outputs depends on how a stream is divided into calls. Goroutines must not share a
-// State. Append, Attend and Step allocate nothing if dst is given and an earlier call had as many
-// tokens.
+// State.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that Append and Step have added to the State.
 	Len() int

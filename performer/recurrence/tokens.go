@@ -85,8 +85,6 @@ func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	return dk, dv
 }
 
-// checkGate panics unless g, a decay or β, has a row for each key and narrow or wide columns if the
-// rule needs g, and is zero otherwise.
 func (r *recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool, narrow, wide int) {
 	g.Check()
 	switch {

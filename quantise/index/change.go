@@ -127,8 +127,6 @@ func (x *index[K, T]) publish(next *state[K, T], added map[K]int, deleted []K) {
 	x.now.Store(next)
 }
 
-// checkVector returns an error unless the norm of v is 0 or in the middle of the norms that codes
-// and exact values take.
 func checkVector[T dense.Float](v []T) error {
 	square := 0.0
 	for _, e := range v {

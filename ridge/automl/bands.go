@@ -16,9 +16,7 @@ import (
 
 const noiseRows = 200
 
-// If there are none, the errors are those at held-out rows, times √((σ² + (1 − 1/k)·(h − σ²))/h)
-// for learnt scales, k folds, their mean square h and the noise σ² of a fit to all rows. Bands of
-// boxes have one width, because a row has a box of its own.
+// Bands of boxes have one width, because a row has a box of its own.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	first, held := found.unseen(all.X.Rows)
 	b := found.heldOut

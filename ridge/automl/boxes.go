@@ -43,8 +43,6 @@ func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, e
 	return at, 0, 0, nil
 }
 
-// thresholds writes values between neighbours of the sorted column, at equal distances in rank, and
-// weights of sum 1, or 0 if all values are equal.
 func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 	values := slices.Clone(dense.Copy(dense.Matrix[float64]{}, column).Data)
 	slices.Sort(values)

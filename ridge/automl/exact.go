@@ -12,8 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// rowWeights returns the weights c of the exact fit f(x) = Σ_i c_i·k(x, x_i) + ȳ, with those of an
-// output in each row.
 func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (c dense.Matrix[float64], err error) {
 	gram := dense.New[float64](b.X.Rows, b.X.Rows)
 	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, b.X, dense.Matrix[float64]{}) }); err != nil {

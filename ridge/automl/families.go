@@ -16,7 +16,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 )
 
-// family is a way to learn a space.
 type family struct {
 	name   string
 	fixed  bool // the kernel is space.kernel, or linear for nil

@@ -56,9 +56,9 @@ type Options struct {
 	Progress func(done, total int, family string)
 }
 
-// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both accept rows
-// in the units of the data. If Fit fits the kernel of all rows with package kernelridge, Model.Rows
-// returns the rows, and LeaveOneOut, Jackknife and Gradient of Model return an error.
+// Result is the result of Fit: a Model for numbers, or a Classifier for classes. If Fit fits the
+// kernel of all rows with package kernelridge, Model.Rows returns the rows, and LeaveOneOut,
+// Jackknife and Gradient of Model return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers

@@ -170,7 +170,6 @@ func (l leaver) errors(ratio float64) (e dense.Matrix[float64], loss float64, er
 	return e, loss / total, nil
 }
 
-// r is the upper triangle Lᵀ, and z is L⁻¹(y, 1).
 func ahead(e, r, z dense.Matrix[float64], lo int) {
 	p := e.Cols
 	for j := range p {

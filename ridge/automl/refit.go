@@ -111,8 +111,6 @@ func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, 
 	return err
 }
 
-// leaveFolds returns sampled rows from the row first on, their errors in fits without the fold of
-// the row, and the standard deviations of these predictions.
 func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T], fit func(rows view[T]) (*ridge.Model[T], error)) (left ridge.Block[T], errs, scales dense.Matrix[float64], err error) {
 	folds := 5
 	switch {

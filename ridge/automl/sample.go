@@ -200,7 +200,7 @@ func contains(rows []row, r row) bool {
 	return slices.ContainsFunc(rows, func(other row) bool { return other.number == r.number })
 }
 
-// The weights of such a class then have its share in all rows.
+// Weights give an added class its share in all rows.
 func (s *sampler) addClasses(chosen []row) ([]row, error) {
 	random := float64(len(chosen))
 	for c, stratum := range s.classes {

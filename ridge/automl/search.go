@@ -241,8 +241,6 @@ func (s *search) scatter(b ridge.Block[float64], folds int) []int {
 	return fold
 }
 
-// release sets the fold of a row to −1 if an output would not vary without the fold of the row, or
-// the folds of all rows of its group.
 func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
 	for j := range y.Cols {
 		for k := range parts {
