@@ -19,9 +19,10 @@ type Report struct {
 	// given Confidence: Student's t interval for the logarithm of Error, made 1.25 times as long,
 	// with the correction of [Johnson 1978] for skewness at the upper end. Low and High equal Error
 	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
-	// the sample has one row. Low is 0 and High +Inf if fewer than 8 sampled rows in effect carry
-	// the sum of the ‖exact_i‖²/p_i, by the effective number (Σ z_i)²/Σ z_i² of summands z_i [Kish
-	// 1965]; High is +Inf if fewer than 8 carry that of the ‖out_i−exact_i‖²/p_i.
+	// the effective number of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i =
+	// ‖out_i−exact_i‖²/p_i, over rows i sampled with a probability p_i < 1. Low is 0 and High is
+	// +Inf if the effective number of rows is below 8 for z_i = ‖exact_i‖²/p_i, or if the sample
+	// has one row.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
