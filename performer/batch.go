@@ -18,7 +18,7 @@ import (
 // queries, keys, values and outputs is a token, and sequences follow one another. Heads are blocks
 // of columns: with queries of dimension d, head h has the columns h·d … (h+1)·d−1 of the matrix q.
 // Head h of H heads of queries reads head ⌊h·Hk/H⌋ of Hk heads of keys and values. Goroutines may
-// share a Batch if they may share the attention of each head. The zero Batch panics.
+// share a Batch if goroutines may share the attention of each head. The zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.

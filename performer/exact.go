@@ -61,10 +61,10 @@ type ExactOptions struct {
 	// element of keys and values; with zero Bits a State keeps elements of the type T. With Bits of
 	// 4 and 8, Forward computes scores, weights and values in integers of 8 bits, after a random
 	// rotation of queries and keys. Whatever Bits is, attention is computed in the type T for
-	// scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and
-	// Result.LogSums; gradients; causal scores of up to 256 keys next to a query; tiles of 256 keys
-	// of which a few, or their values, are more than eight times as large as the mean; and fewer
-	// than 64 queries that see all keys.
+	// gradients, for fewer than 64 queries that see all keys, and with a Softcap, a Slope, biases,
+	// masks of pairs, Result.Scores or Result.LogSums. Whatever Bits is, attention is computed in
+	// the type T for causal scores of up to 256 keys next to a query, and for tiles of 256 keys of
+	// which a few, or their values, are more than eight times as large as the mean.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, replace Bits for the keys and the values of a [State].

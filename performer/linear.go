@@ -34,7 +34,7 @@ type LinearOptions struct {
 // [rff.LogMap]s the sum of the weights of a query, by which the output is divided, may be zero or
 // negative. If there are keys, but every weight of a query is exactly zero, the normalised output
 // is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
-// output and every gradient that depends on them.
+// dependent output and gradient.
 //
 // CanBackward returns an error unless the feature maps of queries and of keys are
 // [rff.Differentiable], or [rff.DifferentiableLog] if the attention uses logarithms of features.

@@ -10,9 +10,9 @@ import (
 // Sequences divides the rows of q, k and v into sequences, and says which keys queries may see. The
 // zero value of Sequences is one sequence of all rows whose keys are all valid.
 type Sequences struct {
-	// Queries and Keys hold the numbers of queries and of keys of each sequence, whose rows follow
-	// one another in q, and in k and v. Numbers may be zero. Keys may be nil if each sequence has
-	// as many keys as queries. Queries and Keys are nil for one sequence of all rows.
+	// Queries and Keys hold the numbers of queries (rows of q) and of keys (rows of k and v) of
+	// each sequence. Numbers may be zero. Keys may be nil if each sequence has as many keys as
+	// queries. Queries and Keys are nil for one sequence of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal

@@ -21,11 +21,11 @@ import (
 // of dimension dv, m×dv if unnormalised. In linear attention of the softmax and the Gaussian
 // kernel, a key with a norm above about 10¹⁹ in float32, or 10¹⁵⁴ in float64, has the weight zero.
 //
-// A State of exact attention keeps a key of dimension d and a value of dimension dv for each token
-// and head of keys, in memory for at most 2·(d+dv) numbers, or with ExactOptions.Bits of b in (b +
-// ¼)·(d+dv)/8 + 8⅛ bytes. With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps
-// at most 1.1·W + 1000 tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always
-// possible.
+// A State of exact attention keeps at most 2·(d+dv) numbers for each token and head of keys of
+// dimension d and values of dimension dv. With ExactOptions.Bits of b, a State keeps (b +
+// ¼)·(d+dv)/8 + 8⅛ bytes for each token and head of keys of dimension d and values of dimension dv.
+// With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000
+// tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
 //
 // Goroutines must not share a State. After a first call with as many rows, Append, Attend and Step
 // allocate nothing if dst is given, except memory for more keys and values. The zero State has no

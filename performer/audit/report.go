@@ -21,8 +21,8 @@ type Report struct {
 	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
 	// the effective number of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i =
 	// ‖out_i−exact_i‖²/p_i, over rows i sampled with a probability p_i < 1. Low is 0 and High is
-	// +Inf if the effective number of rows is below 8 for z_i = ‖exact_i‖²/p_i, or if the sample
-	// has one row.
+	// +Inf if the sample has one row, or if (Σ z_i)²/Σ z_i² is below 8 for the squared norms z_i =
+	// ‖exact_i‖²/p_i.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all

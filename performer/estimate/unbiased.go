@@ -143,7 +143,7 @@ func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiase
 // For R replicates with m₀ features, Lq queries and Lk keys of dimension d, and values of dimension
 // dv, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides a pilot. Large norms of queries
 // and keys cause neither overflow nor underflow. The output of a query that sees no key is zero.
-// NaN and ±Inf in q, k or v spread to every row of mean and stderr that depends on them.
+// NaN and ±Inf in q, k or v spread to every dependent row of mean and stderr.
 //
 // The matrices mean and stderr must not overlap each other, q, k or v. Estimate writes nothing if
 // it returns an error, such as the error of a context ctx that has ended. Estimate panics if ctx is

@@ -45,8 +45,9 @@ var (
 )
 
 // Read returns a layer with the given attention and with the weights in those tensors of the file f
-// whose names begin with the prefix, such as "model.layers.0.self_attn.". The rest of the names
-// must be one of these five kinds:
+// whose names begin with the prefix, such as "model.layers.0.self_attn.". After the prefix, the
+// names of tensors must be those of one of five kinds of layers, such as PyTorch's
+// nn.MultiheadAttention:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
