@@ -85,10 +85,9 @@ type Result[T dense.Float] struct {
 // is NaN does not change the outputs of queries that do not see the key. The output of a query that
 // sees no key is zero. With PastK, Attend copies all keys and values.
 //
-// Attend returns an error for shapes that do not fit; for a Mask of several rows, a Bias, Scores or
-// LogSums with attention other than Exact; and for hidden or past keys with attention of a type
-// outside packages performer and blocks. Attend panics if dense.Tensor.Check panics for a given
-// tensor.
+// Attend returns an error for shapes that do not fit, a Mask of several rows, a Bias, Scores or
+// LogSums without Exact, and hidden or past keys with attention of a type outside packages
+// performer and blocks. Attend panics if dense.Tensor.Check panics for a given tensor.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
@@ -103,8 +102,7 @@ type Gradients[T dense.Float] struct {
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
 	Bias dense.Tensor[T] // with the shape of AttendArgs.Bias, zero without LearnBias
 
-	// LogSink has the gradient with respect to log SinkWeight of each head, or nil without
-	// SinkWeight.
+	// LogSink has the gradient with respect to log SinkWeight of each head, if any.
 	LogSink []T
 }
 

@@ -48,9 +48,8 @@ type ExactOptions struct {
 	// Sequences.Valid, or the Mask or the Bias of [Attend], hides these keys from all queries.
 	Window int
 
-	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
-	// sinks of [Xiao et al. 2024]. Sinks are counted from the first key of a sequence that is not
-	// padding.
+	// Sinks is the number of first keys that all queries see in spite of the Window [Xiao et al.
+	// 2024]. Sinks are counted from the first key of a sequence that is not padding.
 	Sinks int
 
 	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
@@ -77,10 +76,9 @@ type ExactOptions struct {
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
 	// query of each head reads, beginning with TopK, to keep measured errors ‖output −
-	// exact‖/‖exact‖ below the Tolerance. For one of every 64 tokens, Step computes the output from
-	// all keys, to measure the error. A head that needs more than a third of all keys for an error
-	// within the Tolerance reads all keys. State.TopK returns the number of keys and the measured
-	// error of each head.
+	// exact‖/‖exact‖ below the Tolerance. Step measures the error of one of every 64 tokens. A head
+	// that needs more than a third of all keys for an error within the Tolerance reads all keys.
+	// State.TopK returns the number of keys and the measured error of each head.
 	Tolerance float64
 
 	// Slope times the distance between the places of query and key is subtracted from the score, as
@@ -96,17 +94,16 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
-// [NewExact] makes an Exact. Goroutines may share an Exact. For Lq queries and Lk keys of dimension
-// d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that if causal. Forward
-// computes the matrix of scores in small blocks [Rabe & Staats 2021], in memory that does not grow
-// with the number of scores. The matrix dst of Forward may be q itself where shapes allow, and must
-// not overlap k or v. If infinite or overflowing input makes all scores of a query −Inf, the output
-// is 0/0 = NaN if normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised
-// output of the query NaN.
+// Goroutines may share an Exact. For Lq queries and Lk keys of dimension d and values of dimension
+// dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that if causal. Forward computes the matrix of
+// scores in small blocks [Rabe & Staats 2021], in memory that does not grow with the number of
+// scores. The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or
+// v. If infinite or overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if
+// normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised output of the
+// query NaN.
 //
-// Backward takes three to four times as long as Forward, and needs memory for three numbers per
-// query besides the gradients [Dao et al. 2022]. Unnormalised weights beyond the range of T make
-// gradients ±Inf or NaN.
+// Backward takes three to four times as long as Forward and needs memory for three numbers per
+// query besides the gradients [Dao et al. 2022].
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions

@@ -43,9 +43,8 @@ type Linear[T dense.Float] struct{ Batch[T] }
 // NewLinear returns linear attention with the features φ_Q = phi of queries q and φ_K =
 // [rff.Keys](phi) of keys k, so that φ_Q(q)ᵀφ_K(k) estimates the kernel phi.Kernel() of q and k. If
 // the feature maps of queries and of keys are [rff.LogMap]s, attention uses the logarithms of the
-// features and neither overflows nor underflows. NewLinear returns an error if phi or rff.Keys(phi)
-// is nil, or if phi and rff.Keys(phi) differ in the dimension of their points or in the number of
-// their features.
+// features. NewLinear returns an error if phi or rff.Keys(phi) is nil, or if phi and rff.Keys(phi)
+// differ in the dimension of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
 	if phi == nil {
 		return Linear[T]{}, errors.New("performer: phi is nil")

@@ -65,6 +65,5 @@ func (s Sequences) lengthsOfKeys() []int {
 	return s.Keys
 }
 
-// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an
-// int.
+// farthest bounds Window and Past, so that sums of a few fit an int.
 const farthest = math.MaxInt / 8

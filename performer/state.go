@@ -148,8 +148,7 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy of s. In exact attention the copy shares the memory of complete segments of
-// tokens with s.
+// Clone returns a copy of s, which in exact attention shares memory of tokens with s.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
@@ -202,8 +201,7 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 // up to the token itself into dst (n×H·dv), which Step returns; Step allocates a dst that is zero.
 // Step returns, bit for bit, what Append and Attend of one token at a time return, except with
 // ExactOptions.Tolerance. The matrix dst may be q, k or v itself where shapes allow, or disjoint
-// from all three. Step panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s, with the
-// shapes in the message.
+// from all three. Step panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
@@ -316,8 +314,7 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 }
 
 // Rollback removes all tokens that were added to s after the call of [State.Snapshot] that wrote m.
-// After Rollback, s computes, bit for bit, the outputs that s would have computed when Snapshot
-// wrote m.
+// Later outputs of s are, bit for bit, those of s without the removed tokens.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

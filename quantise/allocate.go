@@ -27,9 +27,8 @@ type allocation struct {
 	total     int    // the bits of a row
 }
 
-// allocate moves bits between segments as if parts had no padding, takes bits away until the parts
-// fit, and moves bits again, so that Σ variance·bitNoise[bits] is small. Segments have equal bits
-// if others gain little.
+// allocate moves bits between segments, takes bits away until the parts fit, and moves bits again,
+// so that Σ variance·bitNoise[bits] is small. Segments have equal bits if others gain little.
 func allocate(variances, learned []float64, sizes []int, words int) []int {
 	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
 	fits := func() bool { return a.words() <= words }

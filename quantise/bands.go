@@ -83,8 +83,7 @@ func (s *spectrum) key() (key [2]uint64) {
 	return [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
 }
 
-// A code of 7 bits, for example, has its highest 4 bits in one part, the next 2 bits in another and
-// the last bit in a third.
+// A code of 7 bits has its highest 4 bits in one part, the next 2 in another, the last in a third.
 type bands struct {
 	list    []band
 	typical float64 // Σ Share·Noise

@@ -70,12 +70,11 @@ type Codes[T dense.Float] interface {
 	// cosine with the query is at least the argument limit, or whose squared distance from the
 	// query is at most limit. Within misses a row that reaches the limit with at most the
 	// probability miss of Quantiser.Prepare, over random rotations. With SearchOptions.Rows, Within
-	// returns exact values, with a StdErr of 0, of rows that reach the limit. Without
-	// SearchOptions.Rows, Within returns estimates of all rows that may reach the limit by the
-	// error bounds of the estimates. For a query that is not finite, Within returns no rows. Within
-	// returns an error if limit is NaN, if the query has another quantiser or a miss probability of
-	// 0, if SearchOptions.Centres is negative, if SearchOptions.Rows fails, or if ctx ends. Within
-	// panics if ctx is nil.
+	// returns exact values of rows that reach the limit. Without SearchOptions.Rows, Within returns
+	// estimates of all rows that may reach the limit by the error bounds of the estimates. For a
+	// query that is not finite, Within returns no rows. Within returns an error if limit is NaN, if
+	// the query has another quantiser or a miss probability of 0, if SearchOptions.Centres is
+	// negative, if SearchOptions.Rows fails, or if ctx ends. Within panics if ctx is nil.
 	Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error)
 
 	// Estimates writes estimates of the Measure of the query, between the query and each row of

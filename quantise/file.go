@@ -25,8 +25,8 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 
 // View returns the Codes in the argument data, the bytes of a file of Codes.Write. On little-endian
 // machines, View uses codes in data without a copy if the address of data is a multiple of 8, as in
-// memory-mapped files. The argument data of View must not change and must stay mapped while the
-// Codes are in use.
+// memory-mapped files. The argument data must not change and must stay mapped while the Codes are
+// in use.
 func View[T dense.Float](data []byte) (Codes[T], error) {
 	f, err := archive.View[float64, file](data, "quantise", fileName)
 	return open[T](f, err)

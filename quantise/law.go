@@ -72,8 +72,7 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	return e
 }
 
-// Conversions of products keep the compiler from fusing products and sums, so that bits are the
-// same on every processor.
+// Conversions of products keep the compiler from fusing products and sums.
 func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	cosine := float64(float64(product) * n.ratio)
 	switch {
@@ -180,8 +179,7 @@ func (x *Query) varianceOf(n *numbers) float64 {
 	return n.variance
 }
 
-// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what
-// is rounded is q − tc.
+// relative returns the factor of the rounding error: ‖q‖/‖q − tc‖, or 1 if q − tc is rounded.
 func (x *Query) relative(s *shift) float64 {
 	if s == nil || s.far {
 		return 1

@@ -29,9 +29,8 @@ type Quantiser[T dense.Float] interface {
 	// the argument cosine, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times
 	// the mean and (‖x‖‖y‖)² times the variance that Theory returns for the cosine, and the
 	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The variance is NaN for Bits > 1 and
-	// fewer than 32 rotated coordinates, where no formula is known. For a quantiser of Learn,
-	// Theory averages the variance over vectors like the sample, and ‖x‖ and ‖y‖ are norms after
-	// subtraction of the mean.
+	// fewer than 32 rotated coordinates. For a quantiser of Learn, Theory averages the variance
+	// over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the mean.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
@@ -50,11 +49,10 @@ type Quantiser[T dense.Float] interface {
 	// Prepare rotates and rounds the query x (d numbers) for estimates of the Measure by. Prepare
 	// writes the prepared query into dst and returns dst, or a new Query if dst is nil. If the
 	// argument miss is positive, estimates have the bounds Low and High, each of which fails with
-	// at most the probability miss. The query x may have any finite norm; if x is not finite, all
-	// estimates for the query are NaN. Prepare multiplies x by the rotation matrix of the
-	// quantiser. If the quantiser has prepared dst before, Prepare allocates nothing. For vectors
-	// of R^d, Prepare panics if x does not have d elements, if the Measure is unknown, or if miss
-	// is not in [0, 1).
+	// at most the probability miss. If x is not finite, all estimates for the query are NaN.
+	// Prepare multiplies x by the rotation matrix of the quantiser. If the quantiser has prepared
+	// dst before, Prepare allocates nothing. For vectors of R^d, Prepare panics if x does not have
+	// d elements, if the Measure is unknown, or if miss is not in [0, 1).
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
 	// EncodeBytes appends the codes of the rows of x (n×d) to dst, with an equal number of bytes
@@ -63,19 +61,17 @@ type Quantiser[T dense.Float] interface {
 	// EncodeBytes panics if x does not have d columns.
 	EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error)
 
-	// EstimateBytes writes estimates for the query and the len(dst) rows in page, which EncodeBytes
-	// has encoded, into dst. EstimateBytes returns an error if page does not have the length of
-	// len(dst) rows, if a number stored with a row is out of range, or if the quantiser has not
-	// prepared the query.
+	// EstimateBytes writes estimates for the query and the len(dst) rows in page, a result of
+	// EncodeBytes, into dst. EstimateBytes returns an error if page has another length, if a number
+	// stored with a row is out of range, or if the quantiser has not prepared the query.
 	EstimateBytes(dst []Estimate, query *Query, page []byte) error
 
 	codesOf(r *rows) Codes[T]
 }
 
-// New returns a quantiser for vectors of R^d with a random rotation from the source src: a
-// hadamard.Rotation of three factors into R^d' with d' = max(hadamard.FastOrder(d), 4). New returns
-// an error if d < 1, if an option is invalid, if src is nil, or if the rotation takes more than 2⁴⁰
-// bytes.
+// New returns a quantiser for vectors of R^d with a random rotation from src: a hadamard.Rotation
+// into R^d' with d' = max(hadamard.FastOrder(d), 4). New returns an error if d < 1, if an option is
+// invalid, if src is nil, or if the rotation takes more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -178,8 +174,7 @@ func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 	return q == r || q.sameCodes(r) && slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
 }
 
-// The step is rounded to float32, because the last digits of elementary functions differ between
-// processors.
+// The step is rounded to float32: last digits of functions differ between processors.
 func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T] {
 	l, cells := opts.layout(order), codelaw.BestUniform(order, 1<<(int(opts.Bits)-1))
 	c := &coder[T]{options: opts, in: d, out: order, rotation: r}

@@ -170,8 +170,7 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 	p.whole = roundListed(dst, p.rotated, norm, q.places, p.whole, !scan.Listed())
 }
 
-// norm is that of the whole vector. roundListed sets tile if tiled is true, and returns its working
-// memory whole.
+// norm is that of the whole vector. roundListed sets tile if tiled is true, and returns whole.
 func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint32, whole []int16, tiled bool) []int16 {
 	dst.scale, dst.rounding, dst.tile = 0, 0, dst.tile[:0]
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(dst.words, dst.width))

@@ -76,9 +76,8 @@ const (
 	// if fewer of the rows of a chunk are selected, the others are not multiplied
 	fewShare = 8
 
-	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a
-	// time are faster if rows are in a cache: if codes have fewer than inCaches words, and rows
-	// more than fewWords.
+	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows are
+	// faster if rows are in a cache, with fewer than inCaches words.
 	inCaches = 1 << 21
 	fewWords = 32
 )

@@ -199,8 +199,7 @@ func (x *ranking) found(row int) bool {
 }
 
 // screen returns a limit: the scores of rows below the limit are below worst, even if each cosine
-// exceeds its estimate by margin. The limit allows for rounding errors. screen reports whether
-// other rows may exist.
+// exceeds its estimate by margin. screen reports whether other rows may exist.
 func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, margin, worst float64) (limit float32, some bool) {
 	n, none := p.hi-p.lo, float32(math.Inf(-1))
 	if p.few {

@@ -23,8 +23,7 @@ type shift struct {
 	terms float64
 
 	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to
-	// the errors of codes, or whether c is the mean of Learn. Then own is q − tc, rotated and
-	// rounded by itself.
+	// the errors of codes, or whether c is the mean of Learn. Then own is q − tc.
 	far bool
 	own *rounded
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Kind is the kind of a column of a table, such as number or date, by the rules of the package
-// documentation.
+// Kind is the kind of a column, such as number or date, by the rules of the package.
 type Kind string
 
 // Kinds of columns.

@@ -188,8 +188,7 @@ func maybeClasses(name string, y []float64) string {
 // Target returns the name of the column that the model predicts.
 func (m *Model) Target() string { return m.target }
 
-// Columns returns the columns from which the model predicts, and the columns that the model leaves
-// out.
+// Columns returns the columns that the model uses, and those that it leaves out.
 func (m *Model) Columns() []Column {
 	all := slices.Clone(m.columns)
 	for i := range all {
@@ -207,6 +206,5 @@ func (m *Model) Classes() []string {
 	return m.classifier.Labels()
 }
 
-// Report returns a text about what Fit tried and chose. The file that Model.Write writes contains
-// the report too.
+// Report returns a text about what Fit tried and chose, also for a model from a file.
 func (m *Model) Report() string { return m.report }

@@ -13,8 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table has rows of texts, and a name for each column. A Table never changes, so that goroutines
-// may share a Table.
+// Table has rows of texts, and a name for each column. Goroutines may share a Table.
 type Table struct {
 	names []string
 	rows  [][]string
@@ -33,8 +32,7 @@ type ReadOptions struct {
 // Read returns an error that names the line and the column if a value is not UTF-8, if a row has
 // not as many values as there are names, if a name is repeated, or if a name except the first is
 // empty. Read returns an error for a wrong quotation mark, if the file is empty, if Comma cannot
-// separate values, if the first line has another separator in place of Comma, and if r is nil or
-// returns an error.
+// separate values, and if r is nil or returns an error.
 func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	if o.Comma == 0 {
 		o.Comma = ','
@@ -124,8 +122,7 @@ func (t *Table) Names() []string { return slices.Clone(t.names) }
 // Len returns the number of rows of the table.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Row returns the texts of row i of the table, in the order of the columns. Row panics unless i is
-// from 0 to Len() − 1.
+// Row returns the texts of row i, in the order of the columns, and panics without a row i.
 func (t *Table) Row(i int) []string {
 	if i < 0 || i >= len(t.rows) {
 		panic(fmt.Sprintf("table: row %d of %d", i, len(t.rows)))
@@ -135,8 +132,8 @@ func (t *Table) Row(i int) []string {
 
 // Split divides the n rows of a table into the result held of share·n rows, rounded down, and the
 // result rest of the remaining rows, both in the order of the table. Split draws the rows of held
-// at random from src, or, for a nil src, uses the last rows. Split panics unless the argument share
-// is from 0 to 1.
+// at random from src, or, for a nil src, uses the last rows. Split panics unless share is from 0 to
+// 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {
 		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))

@@ -21,19 +21,18 @@ type Choice[T dense.Float] struct {
 	// Exact reports whether the chosen attention is exact attention.
 	Exact bool
 
-	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
-	// tested and accepted the chosen Attention. Report is the zero Report if no approximation was
-	// worth a trial.
+	// Report has the error of the chosen Attention on the rows of q by which Choose accepted the
+	// Attention. Report is the zero Report if no approximation was worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
-	// Time is the shortest measured time of a call of Attention with the q, k and v given to
-	// Choose, extrapolated to all rows of q if calls had only some. ExactTime is the time of one
-	// call of exact attention, extrapolated from the shortest of three calls with about a hundredth
-	// of the work. Time and ExactTime are equal if Choose has chosen exact attention. Choosing is
-	// how long Choose took.
+	// Time is the shortest time of a call of Attention with the q, k and v given to Choose,
+	// extrapolated to all rows of q if calls had only some. ExactTime is the time of one call of
+	// exact attention, extrapolated from the shortest of three calls with about a hundredth of the
+	// work. Time and ExactTime are equal if Choose has chosen exact attention. Choosing is how long
+	// Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention.

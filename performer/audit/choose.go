@@ -22,7 +22,7 @@ type ChooseOptions struct {
 	// costs no more than the attention is predicted to save in so many Calls. Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. Zero
+	// Budget is the largest cost of a search by Choose over that of a call of exact attention. Zero
 	// means ½.
 	Budget float64
 

@@ -40,8 +40,7 @@ func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	return c
 }
 
-// measure runs right before the call that is compared with exact attention, because the speed of a
-// busy machine changes.
+// measure runs right before the call compared with exact attention: the speed of a machine changes.
 func (c *clock) measure() {
 	shortest := time.Duration(math.MaxInt64)
 	for range clockRuns {

@@ -12,8 +12,8 @@ const (
 	maxConfidence = 0.999
 
 	// Measured: intervals hold the error with the confidence if they are this number of times as
-	// long as t intervals, because a sample that has too few of the largest errors has too small a
-	// standard error as well.
+	// long as t intervals: a sample with too few of the largest errors has too small a standard
+	// error.
 	room = 1.25
 
 	// Measured: a sum that fewer rows carry in effect says nothing about rows outside the sample.
@@ -52,8 +52,7 @@ func errorOf(heads ...[]deviation) estimate {
 	case size == 0:
 		return estimate{error: math.Inf(1)}
 	}
-	// Squares relative to the largest ones do not overflow, and underflow only where they are
-	// negligible.
+	// Squares relative to the largest ones do not overflow; they underflow only where negligible.
 	square := func(x, largest, chance float64) float64 { return x / largest * (x / largest) / chance }
 	var y, x float64
 	var uncertain [4]float64 // y, y², x and x² of rows with a probability below 1
@@ -85,8 +84,7 @@ func errorOf(heads ...[]deviation) estimate {
 		n := float64(len(rows))
 		for i, d := range rows {
 			// The approximate variance [Hájek 1964], or that of both draws if the rows were drawn
-			// from other drawn rows [Särndal et al. 1992, section 9.3]. Rows with the probability
-			// 1 have none.
+			// from other drawn rows [Särndal et al. 1992, section 9.3].
 			second := d.chance / d.first
 			if second < 1 && n > 1 {
 				variance += (1 - second) * math.Pow(excess[i]-sum/weights, 2) * n / (n - 1)

@@ -9,12 +9,10 @@ import (
 const (
 	firstSize = 32 // the first of the default sizes
 
-	// The largest factor from one tried size to the next. An error near 1 says little about sizes
-	// far away.
+	// The largest factor from one tried size to the next. An error near 1 says little of far sizes.
 	maxStep = 4
 
-	// The error of features falls as size^(−½). A factor of 1.2 on the rate allows for the noise of
-	// measured errors.
+	// The error of features falls as size^(−½). The factor 1.2 allows for noise of errors.
 	fallingRate = 1.2 / 2
 )
 
@@ -27,9 +25,8 @@ type ladder[T dense.Float] struct {
 	scored []float64 // scored keys of a query with each size, after a sweep
 }
 
-// If the largest size is not expected to be within the tolerance, climb drops the kind. An error
-// above 1 counts as 1: denominators near zero or outputs without relation to exact attention cause
-// it.
+// climb drops a kind whose largest size is not expected to be within the tolerance. An error above
+// 1 counts as 1.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
 	l.next++

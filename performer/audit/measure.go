@@ -23,12 +23,11 @@ type Options struct {
 	Confidence float64
 }
 
-// Measure measures how far approximations of attention over one sequence deviate from exact
-// attention, on a random sample of rows of the queries q. The arguments q (Lq×H·d), k (Lk×Hk·d) and
-// v (Lk×Hk·dv) are queries, keys and values of H heads of queries and Hk heads of keys. The
-// argument exact is a performer.Exact for all heads of the approximations, or a performer.Batch of
-// Exacts with as many heads as the approximations. Measure ignores the options Bits and TopK of the
-// argument exact.
+// Measure measures the errors of approximations of attention over one sequence on a random sample
+// of rows of the queries q. The arguments q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are queries,
+// keys and values of H heads of queries and Hk heads of keys. The argument exact is a
+// performer.Exact for all heads of the approximations, or a performer.Batch of Exacts with as many
+// heads as the approximations. Measure ignores the options Bits and TopK of the argument exact.
 //
 // For each head, Measure samples row i of the Lq rows of q at most once, with a probability that is
 // at most 1 and proportional to
@@ -43,9 +42,8 @@ type Options struct {
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in
-// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If the
-// context ctx ends, Measure returns the error of ctx and the Reports that are complete. A nil ctx
-// panics.
+// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If ctx ends,
+// Measure returns the error of ctx and the complete Reports. A nil ctx panics.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{q, k, v}
 	switch any(*new(T)).(type) {

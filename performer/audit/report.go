@@ -18,11 +18,10 @@ type Report struct {
 	// Low and High are the ends of an interval that holds the relative error of all rows with the
 	// given Confidence: Student's t interval for the logarithm of Error, made 1.25 times as long,
 	// with the correction of [Johnson 1978] for skewness at the upper end. Low and High equal Error
-	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
-	// the effective number of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i =
-	// ‖out_i−exact_i‖²/p_i, over rows i sampled with a probability p_i < 1. Low is 0 and High is
-	// +Inf if the sample has one row, or if (Σ z_i)²/Σ z_i² is below 8 for the squared norms z_i =
-	// ‖exact_i‖²/p_i.
+	// if all rows are sampled, or have equal relative errors. High is +Inf if the effective number
+	// of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i = ‖out_i−exact_i‖²/p_i, over rows i
+	// sampled with a probability p_i < 1. Low is 0 and High is +Inf if the sample has one row, or
+	// if (Σ z_i)²/Σ z_i² is below 8 for the squared norms z_i = ‖exact_i‖²/p_i.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
@@ -30,9 +29,8 @@ type Report struct {
 	// the largest relative error of a sampled row.
 	Mean, Median, Quantile90, Worst float64
 
-	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
-	// largest relative error in the sample. Worse is a bound with the given Confidence for any
-	// distribution of errors.
+	// With the given Confidence, and for any distribution of errors, at most the share Worse of all
+	// rows has relative errors above Worst, the largest relative error in the sample.
 	Worse float64
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the

@@ -23,8 +23,8 @@ const (
 	// The most tests of a head. Each test has a higher confidence.
 	maxTests = 6
 
-	// Measured: exact attention of a few rows takes this many times as long as its share of exact
-	// attention of all rows.
+	// Measured: exact attention of a few rows takes this many times as long as its share of all
+	// rows.
 	fewRowsFactor = 2
 
 	// A sweep computes the outputs of the choosing rows, and of the rows of so many tests.
@@ -107,8 +107,7 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	return nil
 }
 
-// A sweep, which has the errors of all sizes, comes before the ladder whose next size costs the
-// least.
+// A sweep, with the errors of all sizes, comes before the ladder of the least cost.
 func (s *search[T]) cheapest() *ladder[T] {
 	if s.tests == maxTests {
 		return nil
@@ -176,8 +175,7 @@ func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 	return l.preparation(s.call(l.sizes[i]))
 }
 
-// The trial has computed all outputs of whole attention, and a sweep has outputs for a test without
-// a comparison.
+// A trial has all outputs of whole attention, and a sweep those for a test without comparison.
 func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 	w, calls := s.rowsWork(), 2.0
 	switch {

@@ -49,8 +49,7 @@ func (c estimateCost) rounds(n int) float64 {
 		queries /= 2 // a query sees half of the keys on average
 	}
 	one := cost.Shape{Keys: s.Keys, Dim: s.Dim, Values: s.Values, Features: distributions * pilotSamples, Projected: true, ElementSize: 8}
-	// The features of a pilot are float64, whose multiply-adds take twice as long as those of
-	// float32.
+	// The features of a pilot are float64: multiply-adds take twice as long.
 	return float64(n) * queries * pilotSlow * one.Work(one.Linear()) * 8 / float64(s.ElementSize)
 }
 

@@ -13,15 +13,14 @@ const (
 	maxPhi = 1 << 20
 )
 
-// damping returns the a of rff.SoftmaxOptimal that minimises the fourth moment of the estimate
-// φ(q)ᵀφ(k) with one frequency at Scale·‖q+k‖² = φ·d. φ is the mean over up to 16 queries i of Σ_j
+// The a of rff.SoftmaxOptimal minimises the fourth moment of the estimate φ(q)ᵀφ(k) with one
+// frequency at Scale·‖q+k‖² = φ·d. φ is the mean over up to 16 queries i of Σ_j
 // P_ij·Scale·‖q_i+k_j‖²/d, with the exact attention P_ij. With s = −4a the moment is proportional
 // to
 //
 //	(1+s)^(2d)·(1+4s)^(−d/2)·exp(8φd·(1+s)/(1+4s)).
 //
-// E‖Δ‖² consists of fourth moments. damping skips queries that see NaN or ±Inf, and returns zero if
-// there is no other query.
+// E‖Δ‖² consists of fourth moments. damping skips queries that see NaN or ±Inf.
 func (u *Unbiased[T]) damping(q, k dense.Matrix[T]) float64 {
 	var sum, n float64
 	rows := min(q.Rows, dampingRows)

@@ -1,6 +1,5 @@
 // Package estimate estimates softmax attention without bias, in time linear in the number of
-// tokens, with standard errors. [Unbiased.Pilot] finds the number of features that reliable
-// standard errors need.
+// tokens, with standard errors. [Unbiased.Pilot] finds how many features reliable errors need.
 //
 // # References
 //

@@ -103,8 +103,7 @@ func (l *pilotRun[T]) choose() (p pilot) {
 		for n, square := range terms {
 			p.correction += square / probability(n+1) / rounds
 		}
-		// Later Δ_n add up to the rest of the bias. The sum of their terms is smallest if they are
-		// proportional to P(n).
+		// The sum of the terms of later Δ_n is smallest if they are proportional to P(n).
 		p.correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
 		if p.settled = p.correction <= p.variance; p.settled {
 			break

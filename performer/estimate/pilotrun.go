@@ -37,8 +37,7 @@ func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 		keys: dense.Copy(dense.Matrix[float64]{}, k), values: dense.Copy(dense.Matrix[float64]{}, v),
 		variances: make([]float64, pilotLevels), squares: make([]float64, pilotLevels+pilotDepth-1),
 	}
-	// Values relative to the first value: equal values have the variance 0, and not that of
-	// rounding.
+	// Values relative to the first value: equal values have the variance 0.
 	for j := range l.values.Rows {
 		for c := range l.values.Row(j) {
 			l.values.Row(j)[c] -= float64(v.At(0, c))

@@ -11,8 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// A frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in the ratio of many
-// frequencies,
+// A frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in a ratio,
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //

@@ -42,8 +42,8 @@ type UnbiasedOptions struct {
 	// MaxCost is the largest mean cost of a call of Estimate, including Pilot, relative to exact
 	// attention. Pilot and Estimate return [ErrCost] if the predicted cost is above MaxCost. A
 	// MaxCost of zero means 1, and +Inf no limit. Do not discard an estimate because it takes long,
-	// and do not repeat a call of Estimate that a context has ended: the estimates that remain
-	// would be biased.
+	// and do not repeat a call of Estimate that a context has ended: the remaining estimates would
+	// be biased.
 	MaxCost float64
 }
 
@@ -67,7 +67,7 @@ type UnbiasedOptions struct {
 //
 // An Unbiased draws from its random source at every call, so that goroutines must not share an
 // Unbiased. Two Unbiased with equal options and seeds give equal results for equal calls, bit for
-// bit, for any GOMAXPROCS.
+// bit.
 type Unbiased[T dense.Float] struct {
 	opts UnbiasedOptions
 	src  rand.Source

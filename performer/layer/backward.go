@@ -10,10 +10,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward writes the gradient of the sum Σ_ic dout_ic·out_ic with respect to the input x to dx and
-// returns dx, for the output out of Forward for x; a zero dx is allocated. The matrix dx may be
-// exactly x or dout if the shapes are equal. Backward is [MultiHead.BackwardCross] for q = k = v =
-// x.
+// Backward writes the gradient of Σ_ic dout_ic·out_ic with respect to x to dx and returns dx, for
+// the output out of Forward for x; a zero dx is allocated. The matrix dx may be exactly x or dout
+// if the shapes are equal. Backward is [MultiHead.BackwardCross] for q = k = v = x.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)

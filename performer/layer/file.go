@@ -44,10 +44,9 @@ var (
 	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read returns a layer with the given attention and with the weights in those tensors of the file f
-// whose names begin with the prefix, such as "model.layers.0.self_attn.". After the prefix, the
-// names of tensors must be those of one of five kinds of layers, such as PyTorch's
-// nn.MultiheadAttention:
+// Read returns a layer with the given attention and the weights in the tensors of the file f whose
+// names begin with prefix, such as "model.layers.0.self_attn.". After the prefix, names must be
+// those of one of five kinds of layers:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
@@ -125,8 +124,6 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 	return t.layer(p, attention, opts)
 }
 
-// If opts.Weights is empty and all weights in the file are F16 or all are BF16, weights keep this
-// type.
 func (t *tensors[T]) layer(p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	for dtype := range t.types {
 		if opts.Weights == "" && len(t.types) == 1 && isShort(dtype) {
@@ -156,8 +153,7 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 // Write writes the weights, biases and gains of norms of the layer to w as a safetensors file for
 // [Read]. For a layer with an output projection, Write joins the weights W_Q, W_K and W_V of
 // queries, keys and values in one tensor if all three have equally many columns, and W_K and W_V
-// equally many rows. Write returns an error if writing to w fails, or if the argument prefix is not
-// valid UTF-8.
+// equally many rows. Write returns an error if writing to w fails, or if prefix is not UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	all := map[string]safetensors.Tensor{}
 	var err error

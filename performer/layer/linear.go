@@ -96,9 +96,8 @@ func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DTy
 }
 
 // For each row x of the argument x, Apply writes x·Wᵀ + b, with the weights W and the bias b of the
-// Linear, to a row of dst, and returns dst; a zero dst is allocated. The result dst of Apply must
-// not overlap the argument x. Apply panics if x or dst does not fit the Linear, or if x.Check
-// panics.
+// Linear, to a row of dst, and returns dst; a zero dst is allocated. The matrix dst of Apply must
+// not overlap x. Apply panics if x or dst does not fit the Linear, or if x.Check panics.
 func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != l.in {

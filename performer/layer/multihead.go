@@ -60,8 +60,7 @@ type Projections[T dense.Float] struct {
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
 	// Output is the matrix W_O (E_out×H·dv) that maps the outputs of H heads of dimension dv to
-	// outputs of dimension E_out; with a zero Output the layer returns the outputs of the heads
-	// side by side.
+	// outputs of dimension E_out; without it the layer returns the outputs of the heads.
 	Output dense.Matrix[T]
 
 	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of their matrices.

@@ -15,8 +15,7 @@ import (
 // RMSNorm divides a row x of n numbers by the root mean square of the numbers, and multiplies
 // number j by a gain g_j: y_j = g_j·x_j/√(Σ_j x_j²/n + ε) [Zhang & Sennrich 2019]. In a row of more
 // columns than gains, an RMSNorm of n gains normalises each block of n columns, such as a head, by
-// itself. The zero RMSNorm leaves rows unchanged. Goroutines may share an RMSNorm that does not
-// change.
+// itself. The zero RMSNorm leaves rows unchanged. Goroutines may share an RMSNorm.
 type RMSNorm[T dense.Float] struct {
 	Gain    []T     // g
 	Epsilon float64 // ε; Llama has 1e-5 or 1e-6
@@ -25,10 +24,9 @@ type RMSNorm[T dense.Float] struct {
 var norms pool.Pair[normCall[float32], normCall[float64]]
 
 // Apply writes the normalised rows of the matrix x to the matrix dst and returns dst; a zero dst is
-// allocated. The matrix dst of Apply may be exactly x, or share no memory with x. Apply writes NaN
-// to a row or block of a row whose sum of squares is not finite. Apply panics if the number of
-// columns of x is not a multiple of the number of gains, if Epsilon is negative or not finite, or
-// if x.Check panics.
+// allocated. The matrix dst may be exactly x, or share no memory with x. Apply writes NaN to a row
+// or block of a row whose sum of squares is not finite. Apply panics unless the columns of x are a
+// multiple of the gains, if Epsilon is negative or not finite, or if x.Check panics.
 func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if n := len(m.Gain); n > 0 && x.Cols%n != 0 || !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 0) {
 		panic(fmt.Sprintf("layer: an RMSNorm of %d gains and Epsilon = %v for rows of %d columns", n, m.Epsilon, x.Cols))

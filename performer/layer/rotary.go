@@ -15,17 +15,14 @@ import (
 // RotaryOptions are the options of rotary positions (RoPE). The zero RotaryOptions rotates all d
 // coordinates of a head, in pairs of coordinates i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
-	// Dim is the even number of coordinates of a head that rotate: the first Dim coordinates. Zero
-	// means all coordinates.
+	// The first Dim coordinates of a head rotate, an even number. Zero means all coordinates.
 	Dim int
 
-	// Base is b in the angle p·b^(−2i/Dim) by which pair i of coordinates rotates at position p.
-	// Zero means 10000.
+	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. Zero means 10000.
 	Base float64
 
 	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021].
-	// Without Neighbours, coordinates i and i + Dim/2 of a head rotate together, as in Hugging
-	// Face.
+	// Without Neighbours, coordinates i and i + Dim/2 of a head rotate together.
 	Neighbours bool
 
 	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a
@@ -33,8 +30,7 @@ type RotaryOptions struct {
 	// zeros, 24 ones and 24 twos. Nil Axes stand for one axis.
 	Axes []int
 
-	// Scaling changes the angles of rotary positions, for contexts longer than in training. Nil
-	// means no change.
+	// Scaling changes rotary angles for contexts longer than in training. Nil means no change.
 	Scaling RotaryScaling
 }
 

@@ -8,8 +8,7 @@ import (
 
 // RotaryScaling changes the angles of rotary positions for contexts longer than in training.
 type RotaryScaling interface {
-	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of rotated
-	// coordinates.
+	// scale changes ω_i = base^(−i/n), i < n, and returns the factor of coordinates.
 	scale(omega []float64, base float64) (factor float64, err error)
 }
 
@@ -25,10 +24,9 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryNTK replaces RotaryOptions.Base by Base·Factor^(Dim/(Dim−2)) for Dim coordinates that
 // rotate, which divides the smallest rotary angle by Factor and keeps the largest [bloc97 2023].
-// RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. A RotaryNTK is dynamic if
-// Context is the number of tokens of a training sequence, and Tokens that of the longest sequence:
-// a dynamic RotaryNTK replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if Tokens is
-// at most Context.
+// RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. With Context tokens of a
+// training sequence and Tokens of the longest sequence, RotaryNTK replaces Factor by
+// Factor·Tokens/Context − (Factor − 1), or by 1 if Tokens is at most Context.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic
@@ -85,8 +83,8 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryYaRN divides small rotary angles by Factor, keeps large rotary angles, and multiplies
-// rotated coordinates by Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of
+// RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies rotated
+// coordinates by Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of
 // coordinates by (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i is 1 up to
 // pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) =
 // Dim·log(Context/(2πβ))/(2·log Base) makes β full turns in Context tokens. A zero Fast means 32, a

@@ -123,10 +123,9 @@ func (l *scan[T]) weighed(s, n int) dense.Matrix[T] {
 	return w
 }
 
-// after is S after the tokens lo ≤ i < hi. With the gradients dO of the outputs and dS′ of S after
-// the chunk, dU = Σ PᵀdO + (e^(b_{n−1} − b)∘K)·dS′. For a delta rule (I + diag(β)·M)ᵀ·Y = dU gives
-// dβ_i = e_i·y_i. With Z = β∘Y, dV = Z and dM = −tril(ZUᵀ, −1), and V − (e^b∘K)·S passes Z on to
-// keys and S.
+// With the gradients dO of the outputs and dS′ of S after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} −
+// b)∘K)·dS′. For a delta rule (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i. With Z = β∘Y, dV = Z
+// and dM = −tril(ZUᵀ, −1), and V − (e^b∘K)·S passes Z on to keys and S.
 func (l *scan[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, hi int) {
 	n, v := hi-lo, &l.gradient
 	corrects := l.r.opts.Rule.corrects()

@@ -21,13 +21,11 @@ type decays[T dense.Float] struct {
 	high, low, zeros []T
 	gamma            scratch.Buffer[T]
 
-	// If width is more than 1: g, and its sums over blocks, each in the row of the first token of
-	// the block.
+	// If width is more than 1: g, and sums over blocks in the row of the first token.
 	g, sums []T
 }
 
-// least is a decay whose factor is zero. Smaller decays count as least, so that sums keep the
-// digits of other decays.
+// Decays below least count as least, so that sums keep the digits of other decays.
 const least = -1 << 20
 
 func (d *decays[T]) shape(width, rows int) {
@@ -43,8 +41,7 @@ func (d *decays[T]) shape(width, rows int) {
 	}
 }
 
-// With several decays per token, every token is then a block, and the caller calls merge for half =
-// 1, 2, 4, … < n.
+// With several decays per token the caller calls merge for half = 1, 2, 4, … < n.
 func (d *decays[T]) fill(g dense.Matrix[T]) {
 	switch w := d.width; {
 	case w == 1:
@@ -119,8 +116,7 @@ func (d *decays[T]) factor(i, half int) []T {
 	return d.row(d.down, i)
 }
 
-// weigh multiplies row i of x by the factors of token i, up or down: a number, or one for each
-// column.
+// weigh multiplies row i of x by the factors of token i: a number, or one for each column.
 func (d *decays[T]) weigh(x dense.Matrix[T], factors []T) {
 	for i := range x.Rows {
 		switch d.width {

@@ -109,8 +109,7 @@ func (l *scan[T]) copyState(dst dense.Matrix[T]) {
 	})
 }
 
-// fold sets the exponent of scaled chunks to zero. S is then in older, with newer zero, or in newer
-// if there is no older.
+// fold sets exponents to zero. S is then in older, or in newer if there is no older.
 func (l *scan[T]) fold() {
 	p := &l.panels
 	if !p.scaled || p.recent == 0 {
@@ -179,8 +178,7 @@ func (l *scan[T]) forwardChunk(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// The pass reads the keys and queries of the caller if neither normalisation nor aliasing requires
-// copies.
+// The pass reads keys and queries in place unless normalisation or aliasing requires copies.
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
@@ -209,8 +207,7 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 }
 
 // If rows of x are so far apart that rows of some tokens evict each other from the first cache, the
-// pass reads copies. The kernels of AVX2 read the rows more often, because they take fewer columns
-// of S at a time.
+// pass reads copies. The kernels of AVX2 read the rows more often.
 func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
 	rows := 3 * 4 // keys, keys times decays and queries of the four tokens of a kernel
 	if simd.Best == simd.AVX2 {

@@ -115,8 +115,7 @@ type recurrence[T dense.Float] struct {
 }
 
 // New returns an error if Heads is below 1, no multiple of KeyHeads or too large for memory, if
-// ValueHeads does not fit Heads and KeyHeads, if Rule is none of the four rules, or if Scale is not
-// finite.
+// ValueHeads does not fit Heads and KeyHeads, if Rule is unknown, or if Scale is not finite.
 func New[T dense.Float](opts Options) (Recurrence[T], error) {
 	var r any
 	var err error

@@ -12,9 +12,8 @@ import (
 // State is the state of a [Recurrence] after a stream of tokens: for keys of dimension dk and
 // values of dimension dv, a dk×dv matrix S for each head of values. After Append of a token to a
 // State, Attend with the query of the token returns, to rounding, the output of
-// [Recurrence.Forward] for the token. The outputs of a State do not depend on GOMAXPROCS, but the
-// rounding of outputs depends on how a stream is divided into calls. Goroutines must not share a
-// State.
+// [Recurrence.Forward] for the token. The rounding of outputs depends on how a stream is divided
+// into calls. Goroutines must not share a State.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that Append and Step have added to the State.
 	Len() int

@@ -26,8 +26,7 @@ type Tokens[T dense.Float] struct {
 	Beta dense.Matrix[T]
 
 	// Lengths are the numbers of tokens of the sequences, which follow one another in the rows of
-	// Tokens. A sequence may have no tokens: its element of Lengths is zero. Nil Lengths stand for
-	// one sequence.
+	// Tokens. Nil Lengths stand for one sequence.
 	Lengths []int
 }
 

@@ -57,10 +57,9 @@ func (x *index[K, T]) Write(w io.Writer) error {
 	return archive.Write[T](w, "index", fileName, f)
 }
 
-// Read reads r to the end as a file of Index.Write for ids of type K and rows of type T, and
-// returns the Index. Read returns an error if r is nil, and if the file is cut off, damaged, of
-// another version or no file of Index.Write; the error wraps io.ErrUnexpectedEOF if bytes are
-// missing.
+// Read reads a file of Index.Write for ids of type K and rows of type T to the end of r. Read
+// returns an error if r is nil, and if the file is cut off, damaged, of another version or no file
+// of Index.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing.
 func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	if r == nil {
 		return nil, errors.New("index: r is nil")

@@ -52,8 +52,7 @@ type Index[K ID, T dense.Float] interface {
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
 	// numbers), or with the smallest squared distances from the query, best first, or all rows if
-	// the Index has fewer than k. Search orders rows of equal values in the order in which Add or
-	// Put added the rows.
+	// the Index has fewer than k. Rows of equal values are in the order of addition.
 	//
 	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
 	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner
@@ -110,9 +109,8 @@ type SearchOptions[K ID, T dense.Float] struct {
 	// returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
-	// Miss bounds the probability over random rotations that a Search for exact values misses one
-	// or more of the best rows, and that Within misses a row that reaches the limit. Zero means
-	// 0.001.
+	// Miss bounds the probability that a Search for exact values misses one or more of the best
+	// rows, and that Within misses a row that reaches the limit. Zero means 0.001.
 	Miss float64
 }
 

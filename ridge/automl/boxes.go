@@ -17,9 +17,8 @@ const (
 	boxRounds      = 2
 )
 
-// Thresholds lie between values of the rows. Columns have equal weights at first. In each round the
-// weight of a threshold becomes the mean square of the step that the fit has there, over rows whose
-// other columns stay.
+// In each round the weight of a threshold becomes the mean square of the step that the fit has
+// there, over rows whose other columns stay.
 func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err

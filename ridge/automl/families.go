@@ -24,8 +24,7 @@ type family struct {
 	// applies reports whether the family can learn the points x, and classes or, for 0, numbers.
 	applies func(x dense.Matrix[float64], classes int) bool
 
-	// space learns the space from rows. start is the first length-scale to try, and ratio is λ, or
-	// 0 to choose it.
+	// start is the first length-scale to try, and ratio is λ, or 0 to choose it.
 	space func(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error)
 }
 

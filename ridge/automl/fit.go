@@ -22,8 +22,7 @@ type Options struct {
 	// 0 to Classes − 1. A Classes of 0 stands for targets that are numbers.
 	Classes int
 
-	// ClassWeights has a factor for each class, by which fits multiply the weights of the rows of
-	// the class.
+	// ClassWeights has, for each class, a factor of the weights of the rows of the class.
 	ClassWeights []float64
 
 	// Labels has a text for each class, and the file that Classifier.Write writes contains the
@@ -76,11 +75,10 @@ type Result[T dense.Float] struct {
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
 // Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
-// for an output that does not vary or whose range is not from 1e-130 to 1e130. With
-// Options.Classes, Fit returns an error for a class without rows, and for a target that is not a
-// whole number from 0 to Classes − 1. Fit returns an error for Groups that are not as many as the
-// rows, for too few rows or groups to hold some out, if reading rows fails, and if no family can be
-// fitted.
+// for an output whose range is not from 1e-130 to 1e130. With Options.Classes, Fit returns an error
+// for a class without rows, and for a target that is not a whole number from 0 to Classes − 1. Fit
+// returns an error for Groups that are not as many as the rows, for too few rows or groups to hold
+// some out, if reading rows fails, and if no family can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	r, err := door.Choose[T, outcome[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
 	return r.result, cmp.Or(err, r.err)

@@ -173,8 +173,7 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 	return all, nil
 }
 
-// If scales were learnt, the rows with the chosen numbers do not count, unless there are few
-// others.
+// If scales were learnt, the chosen rows do not count, unless there are few others.
 func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
 	chosen = slices.Sorted(slices.Values(chosen))
 	var part ridge.Block[T]

@@ -42,8 +42,7 @@ type Report struct {
 	// mean of held-out targets, in the unit of Trial.Score.
 	Deviation float64
 
-	// Accuracy is, for classes, the share of held-out rows whose true class has the largest
-	// predicted probability.
+	// Accuracy is, for classes, the share of held-out rows whose true class is the most probable.
 	Accuracy float64
 
 	// Calibration is, for classes, the expected calibration error: with held-out rows in ten bins

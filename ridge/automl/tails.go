@@ -179,8 +179,7 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 	return of.student(found.ratio)
 }
 
-// The weights are the ω of tail for a Gaussian kernel whose length-scale is the root mean square
-// distance of two rows.
+// The weights are those of tail for a Gaussian kernel of the mean distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {

@@ -14,6 +14,5 @@
 // finite have codes 0 and the scale NaN: such a query has NaN for scores and no weights, such a key
 // no weight, and sums over such a column of values are NaN.
 //
-// All tiers give the same bits, but for the sign of a peak of 0. An operand serves only the tier
-// that made it.
+// All tiers give the same bits. An operand serves only the tier that made it.
 package bytedot

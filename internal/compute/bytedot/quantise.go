@@ -10,8 +10,7 @@ import (
 
 // The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is
 // max|x|/127 as float32. Elements of float64 are first rounded to float32. If an element is then
-// not finite, all codes are 0 and the scale is NaN. The codes of numbers below 2⁻¹²⁰ are less than
-// 127.
+// not finite, all codes are 0 and the scale is NaN.
 
 // Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127

@@ -7,8 +7,7 @@ const Lanes = 16
 
 func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
 
-// MostInner is the largest number of inner indices. Sums of products do not overflow, because
-// 255·128·MostInner < 2³¹.
+// MostInner is the largest number of inner indices: 255·128·MostInner < 2³¹.
 const MostInner = 1 << 16
 
 const four = 4

@@ -20,8 +20,7 @@ type Pivoted struct {
 
 // NewPivoted factorises the matrix with the upper triangle a, in the memory of a. Each pivot is the
 // largest element on the diagonal of the residual, until none exceeds tolerance. The error reports
-// a residual that is larger elsewhere: A is not positive semi-definite. Cost: n²·Rank/2
-// multiply-adds.
+// a residual that is larger elsewhere: A is not positive semi-definite.
 func NewPivoted(a dense.Matrix[float64], tolerance float64) (*Pivoted, error) {
 	n := a.Rows
 	p := &Pivoted{Order: make([]int, n)}

@@ -24,8 +24,7 @@ type Facts struct {
 	Relative    bool      // Errors are ratios to standard deviations
 
 	// Logs are the weights of the means of log-errors, D×p, their values at φ̄ and their least
-	// values, p numbers each. Nil stands for none. Otherwise Errors are ratios to exp of these
-	// means too.
+	// values, p numbers each. Unless nil, Errors are ratios to exp of these means too.
 	Logs []float64
 }
 

@@ -43,8 +43,7 @@ type kernels[T Float] struct {
 	cores [][2]func(x *T, stride, columns int, sums *T)
 }
 
-// The sizes of blocks follow the caches. Results do not, because every order of the stages has the
-// same additions.
+// Results do not depend on these sizes: every order of the stages has the same additions.
 var (
 	// firstCache is the largest power of two of bytes that stay in the first cache.
 	firstCache = 1 << log2(cache.L1)

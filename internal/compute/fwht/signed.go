@@ -18,9 +18,8 @@ func Multiply[T Float](dst, x, f []T) {
 }
 
 // Signed writes the products src[i]·signs[i], padded with zeros, to dst and transforms adjacent
-// blocks of n elements. The first stages multiply the elements that they load. src and signs have
-// the same length, at most len(dst). dst may begin at src[0]. n is a power of two that divides
-// len(dst).
+// blocks of n elements. src and signs have the same length, at most len(dst). dst may begin at
+// src[0]. n is a power of two that divides len(dst).
 func Signed[T Float](dst, src, signs []T, n int) {
 	k := best[T]()
 	if k == nil || n < 1<<k.log {

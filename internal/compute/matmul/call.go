@@ -10,9 +10,8 @@ import (
 const (
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
-	// copyPanels is the smallest number of panels for which strips of A are copied, so that their
-	// rows are adjacent. Two panels are enough if the rows of A displace each other from the first
-	// cache.
+	// copyPanels is the smallest number of panels for which strips of A are copied. Two panels are
+	// enough if the rows of A displace each other from the first cache.
 	copyPanels = 8
 	// fetchPanels is the number of panels between two prefetches of parts of the next strip.
 	fetchPanels = 4
@@ -105,8 +104,7 @@ func (p *call[T]) Piece(i int) {
 func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
 // Half of the second cache is for a group of panels of B, which is multiplied by one strip of A
-// after another. The other half is for copies of strips of A, which the first group makes and all
-// groups read.
+// after another. The other half is for copies of strips of A.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		scale(p.c, p.beta, p.row(first), p.row(end), from, to)

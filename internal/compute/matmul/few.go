@@ -14,8 +14,7 @@ const (
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17
 	// fewAhead is the number of bytes of B that kernels read before what they prefetch into the
-	// second cache. longAhead is the same number for rows of B that are longer than a call of a
-	// kernel.
+	// second cache. longAhead is for rows of B longer than a call of a kernel.
 	fewAhead  = 1 << 13
 	longAhead = 1 << 12
 	// fewBytes is the largest number of bytes of a row of B that are read before the next rows.

@@ -14,12 +14,10 @@ type kernels[T Float] struct {
 	// adjacent elements. adds[v−1] are the adders of 1 and of 4 rows of B.
 	dots []strip[T]
 	adds [2][]adder[T]
-	// halfDots, if not nil, are dots for a B of binary16 and of bfloat16. widens, if not nil, widen
-	// both.
+	// halfDots, if not nil, are dots for binary16 and bfloat16; widens, if not nil, widen both.
 	halfDots [2][]halfStrip[T]
 	widens   [2]widener[T]
-	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
-	// columns of from.
+	// packs[v−1], if not nil, writes n rows of v vectors, the last with lanes columns of from.
 	packs []packer[T]
 	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side
 	// by side in b and one below another in dst, whose rows are next bytes apart.
@@ -41,9 +39,8 @@ type halfStrip[T Float] = func(k int, a left[T], b right[uint16], c target[T], a
 
 type widener[T Float] = func(n int, dst *T, src *uint16)
 
-// adder is a kernel that adds A·B to sums for k times as many rows of B as the adder takes
-// together. The next panel of sums follows. An adder for one vector reads the first last columns of
-// B.
+// adder is a kernel that adds A·B to sums for k times its rows of B. The next panel of sums
+// follows. An adder for one vector reads the first last columns of B.
 type adder[T Float] = func(k, rows int, a left[T], b right[T], sums *T, last, panels int)
 
 type left[T Float] struct {

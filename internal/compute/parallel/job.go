@@ -16,8 +16,7 @@ type job struct {
 	taken, front, back atomic.Int64
 	// state holds, from the highest bit down, the number of calls so far that have used the job,
 	// the bits open and waiting, and the number of helpers at work. A helper can join while the bit
-	// open is set. So the caller waits only for helpers that have begun, and a late helper does
-	// nothing.
+	// open is set. So the caller waits only for helpers that have begun.
 	state atomic.Uint64
 	done  chan struct{} // the last helper wakes a waiting caller
 

@@ -24,8 +24,7 @@ var (
 	tickets = make(chan ticket, 64)
 )
 
-// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle. The job
-// does not depend on help.
+// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle.
 func invite(t ticket) {
 	for sent := false; !sent; {
 		select {

@@ -33,8 +33,7 @@ type Matrix[T dense.Float] interface {
 	// Fix sets the indices of the fixed columns.
 	Fix(at []int)
 
-	// Columns writes the given rows of the fixed columns into dst. Several goroutines call Columns
-	// concurrently.
+	// Columns writes rows of the fixed columns into dst, concurrently on several goroutines.
 	Columns(dst dense.Matrix[T], rows []int)
 }
 

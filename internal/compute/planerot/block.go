@@ -11,12 +11,10 @@ import (
 type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// turn[v-1] applies count rotations to a block with v vectors for each coordinate. Rotations
-	// are step bytes apart, from turns on. The axes of a rotation are at i and j bytes from its
-	// beginning.
+	// are step bytes apart. Its axes are i and j bytes from its beginning.
 	turn [mostVectors]func(block *T, turns *int32, count, step, i, j int)
-	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at
-	// block + j·step. It writes any values into the vectors up to the next multiple of lanes. leave
-	// writes the columns back.
+	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at block +
+	// j·step. It fills up to a multiple of lanes. leave writes the columns back.
 	enter, leave func(block *T, step int, x *T, stride, rows, cols int)
 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// kernels are the kernels of a tier. The index of a slice is the logarithm of the number of vectors
-// of a panel.
+// The index of a slice is the logarithm of the number of vectors of a panel.
 type kernels[T dense.Float] struct {
 	lanes            int
 	corrects, decays [2]func(p *Pass[T]) // for decays of rows, with and without Corrected

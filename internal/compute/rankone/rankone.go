@@ -21,8 +21,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
-// Pass is n tokens that pass a panel S with r = Rows rows and w = Width columns. In ascending order
-// token t computes
+// Pass is n tokens that pass an r×w panel S. In ascending order token t computes
 //
 //	u_t = β_t·(v_t − f_t·Σ_i c_ti·S_i), or β_t·v_t without Corrected
 //	S_i ← g_ti·S_i + k_ti·u_t
@@ -43,8 +42,7 @@ type Pass[T dense.Float] struct {
 	Decays    dense.Matrix[T] // n×r, g, or n×1 if all rows have the same decay
 
 	// Q and Out belong to the first head. Heads is at least 1. QueryHead and OutHead are the
-	// numbers of elements from one head to the next. Out may be V with Corrected, if no other pass
-	// needs V.
+	// numbers of elements from one head to the next. Out may be V with Corrected.
 	Q, Out                    dense.Matrix[T] // n×r, n×w
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s
@@ -117,9 +115,8 @@ var panelBytes = cache.L1 / 2
 // blockRows does not follow the size of the cache, because the order of sums depends on it.
 const blockRows = 64
 
-// Columns returns the number of columns of a panel with so many rows, if left columns of S remain,
-// for tokens with or without Corrected. The last panel may be wider than left, with columns of
-// padding.
+// Columns returns the number of columns of a panel with so many rows, if left columns of S remain.
+// The last panel may be wider than left, with columns of padding.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

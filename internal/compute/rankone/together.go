@@ -85,8 +85,7 @@ func (p *Pass[T]) mild() bool {
 }
 
 // fade multiplies the products of each four tokens by the decays between them, and sets fades to
-// the products of decays from the first token to each, and from behind each of the first three to
-// the last.
+// the products of decays from the first token to each and from each to the last.
 func (p *Pass[T]) fade() {
 	if !p.decays() {
 		return

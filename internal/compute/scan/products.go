@@ -31,8 +31,8 @@ const (
 var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over
-// LargestOf(width). The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is
-// zero.
+// LargestOf(width). The step is 0 for a zero x, and NaN with a zero whole for an x with NaN or
+// ±Inf.
 func Round[T float32 | float64](whole []int16, x []T, width int) (step float64) {
 	peak, largest := Magnitude(x), float64(LargestOf(width))
 	whole = whole[:len(x)]
@@ -80,8 +80,7 @@ func digitsEach(width int) int { return min(2, (width+1)/2) }
 // Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
 // with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits,
 // from −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower
-// digits. The same words follow for the next bits of each byte. For codes of 1 and 2 bits there
-// are no upper digits.
+// digits. Words for the next bits of each byte follow. Codes of 1 and 2 bits have no upper digits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)

@@ -3,8 +3,7 @@
 // The environment variable RANDFEAT_DISABLE turns tiers off at start. Its value is a list of
 // avx512, avx2, avxvnni and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off,
 // and leaves pure Go. The name avxvnni turns off no tier, but the instruction of [AVXVNNI]. Any
-// other name turns nothing off, and causes a line on standard error, as an unknown name in GODEBUG
-// does.
+// other name turns nothing off, and causes a line on standard error.
 package simd
 
 import (

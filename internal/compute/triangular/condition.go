@@ -38,8 +38,7 @@ func (o *original[T]) restore(t dense.Matrix[T]) {
 
 // condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖ in the infinity norm and the 1-norm,
 // for the triangle T and its inverse X. These are the condition numbers of systems with T and Tᵀ
-// that do not depend on the scale of the equations [Skeel 1979]. The result is NaN or infinite if T
-// or X is not finite.
+// that do not depend on the scale of the equations [Skeel 1979].
 func (o *original[T]) condition(x dense.Matrix[T]) T {
 	var rows, columns, left [Block]T
 	n := x.Rows

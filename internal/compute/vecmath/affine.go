@@ -28,14 +28,12 @@ func AddScaled[T Float](y, x []T, a T) {
 	addScaled(first(y, len(x)), x, a)
 }
 
-// Max0 sets x[i] to c·x[i] where x[i] > 0, to +0 where −∞ < x[i] ≤ 0, and to NaN where x[i] is NaN
-// or −Inf.
+// Max0 sets x[i] to c·x[i] if x[i] > 0, to +0 if −∞ < x[i] ≤ 0, and to NaN if NaN or −Inf.
 func Max0[T Float](x []T, c T) {
 	max0(x, c)
 }
 
-// Sign sets x[i] to c where x[i] > 0, to −c where x[i] < 0, to +0 where x[i] = 0, and to NaN where
-// x[i] is NaN or infinite.
+// Sign sets x[i] to c if x[i] > 0, to −c if x[i] < 0, to +0 if 0, and to NaN if not finite.
 func Sign[T Float](x []T, c T) {
 	sign(x, c)
 }

@@ -16,8 +16,7 @@ func ExpDiff[T Float](dst, x, a, b []T) {
 	expDiff(first(dst, n), x, first(a, n), first(b, n))
 }
 
-// ExpRelative sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))), where each of the five
-// operations is rounded.
+// ExpRelative sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))), all rounded.
 func ExpRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
 	n := len(x)
 	expRelative(first(dst, n), x, x0, first(a, n), a0, first(b, n), b0)

@@ -17,8 +17,8 @@
 // slice, the slice is the part "terms".
 //
 // A value with derived data implements registry.Made, and Write writes a struct from which Read
-// makes the value again. Metadata of every file are format (randfeat), kind, version, type (float32
-// or float64) and checksum: the CRC-32 (IEEE, 8 hexadecimal digits) of "key\nvalue\n" for all other
+// makes it again. Metadata of every file are format (randfeat), kind, version, type (float32 or
+// float64) and checksum: the CRC-32 (IEEE, 8 hexadecimal digits) of "key\nvalue\n" for all other
 // metadata, sorted by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor,
 // sorted by name.
 //

@@ -8,9 +8,8 @@ import (
 )
 
 // BothSeparate returns the probability that two orthogonal, uniformly random directions in R^d both
-// separate two points at the angle θ, with an error below 1e-12. A direction separates two points
-// if its inner products with the points differ in sign. The probability is max(0, 2θ/π − 1) for d =
-// 2, and for d ≥ 3
+// separate two points at the angle θ, to 1e-12: that the inner products with the points differ in
+// sign. The probability is max(0, 2θ/π − 1) for d = 2, and for d ≥ 3
 //
 //	2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ.
 func BothSeparate(d int, theta float64) float64 {

@@ -10,8 +10,7 @@ import (
 
 type Error = func(x, y []float64, m int) float64
 
-// Values beyond the range of float64 are ±Inf. All values are NaN if a coordinate is NaN or
-// infinite.
+// Values out of range are ±Inf. All values are NaN if a coordinate is NaN or infinite.
 type pair struct {
 	x, y   []float64
 	d      int

@@ -22,8 +22,7 @@ func SimplexExcess(d int, t float64) float64 {
 
 // SimplexEvenExcess returns the mean of the excess for κ and −κ, as in SimplexExcess but times
 // e^(−4t) for t > 0: the covariance of cosh(vᵀz) and cosh(wᵀz) over their second moment, t =
-// ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2. Above far(d), where the value is
-// below e^(−t), it is 0.
+// ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2. Above far(d) it is 0.
 func SimplexEvenExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return 0
@@ -86,13 +85,11 @@ const obliqueNodes = 64
 // obliqueNode is a node: sin 2α, 1 − sin 2α and the weight.
 type obliqueNode struct{ sine, gap, weight float64 }
 
-// The density ∝ cos^(d−1) δ, even in δ, lies below exp(−(d−1)δ²/2): beyond 9 standard deviations it
-// is negligible.
+// The density ∝ cos^(d−1) δ lies below exp(−(d−1)δ²/2): negligible beyond 9 deviations.
 func sinesOfTwice(d int, t float64) [obliqueNodes]obliqueNode {
 	end := math.Min(math.Pi/2, 9/math.Sqrt(float64(d-1)))
 	if d == 2 && t < -1 {
-		// Here 1 + κ·sin 2α goes down to 0. ₁F₁ at −u is (1−u)·e^(−u), which is negligible beyond u
-		// = 70.
+		// Here 1 + κ·sin 2α → 0: ₁F₁ at −u is (1−u)·e^(−u), negligible beyond u = 70.
 		end = math.Min(end, math.Sqrt(-140/t))
 	}
 	var at, weights [obliqueNodes]float64

@@ -8,8 +8,7 @@ import (
 	"unsafe"
 )
 
-// Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int if it is
-// smaller.
+// Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int.
 const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 
 // Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems.

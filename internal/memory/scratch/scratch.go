@@ -7,8 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Buffer is memory for the rows of a matrix. It grows on demand and never shrinks. The zero value
-// is empty.
+// Buffer is memory for the rows of a matrix, which grows on demand. The zero value is empty.
 type Buffer[T dense.Float] struct {
 	Data         []T
 	cols, stride int

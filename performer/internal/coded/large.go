@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// Largest is a size of values whose sums do not overflow float32, for up to 2²⁴ keys with
-	// weights of 255.
+	// Values up to Largest have finite sums in float32, for 2²⁴ keys with weights of 255.
 	Largest = 0x1p96
 
 	Smaller = 0x1p-32

@@ -111,8 +111,7 @@ const most = 127
 
 // usualKeys reports whether codes with the given scales stand for x, rotated differences of count
 // keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
-// scores do, and lose no significant digits. No key is so much larger than most that their mean is
-// far from most keys.
+// scores do, and lose no significant digits.
 func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
@@ -164,8 +163,7 @@ func (s *store[T]) large() bool {
 }
 
 // less sets mean to the mean of the rows of x that count, which are keys from key lo on. It returns
-// x less the mean in memory, and the number of rows that count, at least 1. Rows that do not count
-// are zero.
+// x less the mean, with zeros for other rows, and the number of rows, at least 1.
 func (s *store[T]) less(e *encoding[T], memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) (y dense.Matrix[T], count int) {
 	memory.Shape(x.Rows, x.Cols)
 	y = memory.Rows(x.Rows)

@@ -33,8 +33,7 @@ func ExponentOf(x float64) int64 {
 // IsExtreme reports whether n is the exponent of a number beyond ±maxLog.
 func IsExtreme(n int64) bool { return n != None && (n < -maxExponent || n > maxExponent) }
 
-// LogOf returns the logarithm of an exponent n other than [None]: n·ln 2, or the x with the extreme
-// exponent n.
+// LogOf returns n·ln 2 for n other than [None], or the x with the extreme exponent n.
 func LogOf(n int64) float64 {
 	if !IsExtreme(n) {
 		return float64(n) * math.Ln2
@@ -57,8 +56,7 @@ func IsExponent[T dense.Float](n int64) bool {
 }
 
 // Lowering returns the factor of sums whose exponent grows from from to to: 2^(from−to), or exp of
-// the difference of the logarithms if one exponent is extreme. The factor is zero if it is too
-// small for T.
+// the difference of the logarithms if one exponent is extreme.
 func Lowering[T dense.Float](from, to int64) T {
 	if IsExtreme(from) || IsExtreme(to) {
 		return T(math.Exp(LogOf(from) - LogOf(to)))

@@ -5,8 +5,8 @@ import "math"
 // weight is log φ_if + R_f, the logarithm of the weight of a sum for a query, as three summands.
 type weight struct{ log, high, low float64 }
 
-// over returns a − b = (a.log − b.log) + (a.high − b.high) + (a.low − b.low), nearly as if only the
-// result were rounded.
+// over returns a − b = (a.log − b.log) + (a.high − b.high) + (a.low − b.low), nearly with one
+// rounding.
 func (a weight) over(b weight) float64 {
 	// Neither a difference of quarters nor the sum of two differences overflows.
 	x, dx := difference(a.log/4, b.log/4)
@@ -27,8 +27,7 @@ func difference(x, y float64) (d, rest float64) {
 }
 
 // scaleExtreme is ScaleQueries of one query with extreme log-features or references, and returns
-// exp(M_i). The rounding error of ℓ_f + R_f may then exceed the difference of two such sums, and
-// the sum may overflow.
+// exp(M_i). The rounding error of ℓ_f + R_f may exceed differences of such sums.
 func (r *Reference[T]) scaleExtreme(row []T) Scale {
 	weightOf := func(f int) weight {
 		return weight{float64(row[f]), float64(r.base[f]), float64(r.low[f])}

@@ -13,8 +13,7 @@ import (
 // Selection holds the rows of a sequence on which gradients depend: queries whose outputs have a
 // gradient, and keys that count. Neither the number nor the contents of other rows have an effect
 // on gradients. In causal attention the lists of queries and keys have the same length: query
-// Queries[t] sees the keys Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no
-// query or no key.
+// Queries[t] sees the keys Keys[s] with s ≤ t. An entry may be layout.NoRow.
 type Selection[T dense.Float] struct {
 	sums.Gradients[T]        // matrices of the selected rows, set by Gather
 	Queries, Keys     []int  // row h·Lq + i is query i of head h
@@ -100,8 +99,7 @@ func (x *Selection[T]) Overlap() (past, seen int) {
 }
 
 // Shift removes the entries before the first query from Queries, and the entries after the last key
-// from Keys. Shift returns the number of removed queries: query i of the result sees the keys up to
-// i plus that number.
+// from Keys. Shift returns the number of removed queries: query i then sees keys up to i plus that.
 func (x *Selection[T]) Shift() (past int) {
 	past, seen := x.Overlap()
 	x.Queries, x.Keys = slices.Delete(x.Queries, 0, past), x.Keys[:seen]

@@ -16,8 +16,7 @@ type Attention[T dense.Float] interface {
 	// Describe returns the same Description at every call.
 	Describe() Description
 
-	// Forward writes the outputs of a call whose shapes fit. The output of a query that sees no
-	// key is zero.
+	// Forward writes the outputs of a call whose shapes fit: zero if a query sees no key.
 	Forward(c Call[T])
 
 	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count
@@ -62,8 +61,7 @@ func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of
-// keys K and values V.
+// Call is a pass over a sequence: Heads heads of queries Q over one head of keys and values.
 type Call[T dense.Float] struct {
 	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); no Out in Backward
 	K, V       dense.Matrix[T] // Lk×d and Lk×dv

@@ -12,8 +12,7 @@
 //
 // A row of codes is R·x − m with a rotation R, the same in every program, and the mean m of R·x
 // over a segment, with a scale and a zero point. Rows that codes cannot hold have codes of their
-// own, and outputs that are not finite are computed again by package tiles from the elements that
-// the codes stand for.
+// own, and package tiles computes outputs that are not finite again from decoded elements.
 //
 // Coarse codes of closed segments choose the keys that a query with a TopK reads. Of equal scores
 // the first are taken, so that what a query reads does not depend on threads.

@@ -74,8 +74,7 @@ func (e *elements[T]) together(s *Store[T]) int {
 	return math.MaxInt
 }
 
-// fewElements is the number of elements of keys and values from which on processors share the
-// pieces of one token.
+// fewElements is the number of elements from which on processors share a token.
 const fewElements = 1 << 14
 
 func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {

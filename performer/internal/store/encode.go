@@ -15,8 +15,8 @@ const (
 	// meanBits is the number of bits of the codes of means.
 	meanBits = 16
 
-	// loudest is how many times as large as the median of its block a token may be that counts for
-	// the mean.
+	// A token counts for the mean if it is at most loudest times as large as the median of its
+	// block.
 	loudest = 4
 )
 

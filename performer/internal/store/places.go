@@ -7,15 +7,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Places says how weights depend on the places of queries and keys, see tiles.Mask. Window or Chunk
-// is 0.
+// Places says how weights depend on the places of queries and keys: see tiles.Mask.
 type Places struct {
 	Window, Sinks, Chunk int
 	Slope                float64
 }
 
-// reach returns the largest number of tokens before a query that it sees, apart from sinks, or 0 if
-// it sees all tokens.
+// reach is the number of earlier tokens that a query sees, apart from sinks, or 0 for all tokens.
 func (p Places) reach() int { return p.Window + max(p.Chunk-1, 0) }
 
 func (p Places) drops() bool { return p.reach() > 0 }

@@ -10,8 +10,7 @@ import (
 
 // slabs holds closed segments in the order of their tokens, in slabs of a fixed number of tokens.
 // Slabs do not move. Copies share slabs: a closed segment never changes, and only the owner of a
-// slab closes more segments in it, behind the segments that others have. Slabs that a window has
-// left are used again.
+// slab closes more segments in it, behind the segments that others have.
 type slabs[T dense.Float] struct {
 	make  func(room int) *slab[T]
 	heads int
@@ -23,8 +22,8 @@ type slabs[T dense.Float] struct {
 	spare []*slab[T]
 }
 
-// slabTokens is the number of tokens of a slab without a window. Fewer would stop processors, which
-// read ahead, more often.
+// slabTokens is the number of tokens of a slab without a window. With fewer, processors read ahead
+// less.
 const slabTokens = 1 << 12
 
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {

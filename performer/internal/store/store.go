@@ -15,9 +15,8 @@ import (
 // Segment is the least number of tokens that close together.
 const Segment = scan.GroupRows
 
-// Store holds the tokens of some heads with the same attention: closed segments, and behind them
-// open tokens, which have elements. A window keeps the sinks, the tokens that later queries see,
-// and tokens for Rollback.
+// Store holds the tokens of some heads with the same attention: closed segments, and then open
+// tokens. A window keeps the sinks, the tokens that later queries see, and tokens for Rollback.
 type Store[T dense.Float] struct {
 	content         content[T]
 	segments        segments[T]    // the content, or nil for sums, which have no open tokens
@@ -74,8 +73,7 @@ type content[T dense.Float] interface {
 	save(s *Store[T], to *Saved[T])
 	restore(s *Store[T], from *Saved[T], closed, open int)
 
-	// parameters and marks must be equal in a store to merge, and in bytes to read. checkMarks
-	// allows for rounding.
+	// parameters and marks must be equal in a store to merge, and in bytes to read.
 	parameters(s *Store[T]) []parameter
 	marks() []float64
 	checkMarks(marks []float64) error
@@ -98,8 +96,7 @@ type segments[T dense.Float] interface {
 	// together returns how many tokens at most Step may append before it computes outputs.
 	together(s *Store[T]) int
 
-	// drop may drop tokens before the given one, except sinks, and returns the first kept token
-	// apart from sinks.
+	// drop may drop earlier tokens except sinks, and returns the first kept token after sinks.
 	drop(before int) int
 }
 

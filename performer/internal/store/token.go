@@ -31,8 +31,7 @@ func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	}
 }
 
-// For the first query of a head of keys, one pass adds the key to the latest sums and multiplies
-// the query by them.
+// One pass adds the key to the latest sums and multiplies the first query by them.
 func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	c.mapQueries(q)
@@ -88,8 +87,7 @@ func (c *sums[T]) settle() {
 	c.count = 0
 }
 
-// mapKeys stores the (log-)features of the keys of a token, and its values followed by 1 if there
-// are denominators.
+// Values are followed by 1 if there are denominators.
 func (c *sums[T]) mapKeys(k, v dense.Matrix[T]) {
 	n := len(c.all)
 	c.engine.Features.Keys(c.keys.Rows(n), headRows(k, n))

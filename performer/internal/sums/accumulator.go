@@ -148,12 +148,10 @@ func (acc *Accumulator[T]) ScaleQueries(queries dense.Matrix[T], scales []logsca
 }
 
 // rescale makes the sums of features lo ≤ f < hi relative to the changed references. The factors
-// are powers of two unless an exponent is extreme. Powers of two round only below the smallest
-// normal number.
+// are powers of two unless an exponent is extreme.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo, hi int) {
 	for _, c := range changes {
-		// Without a reference the sums do not change: they are zero, or NaN or Inf from a key that
-		// is NaN or Inf.
+		// Without a reference the sums do not change: they are zero, NaN or Inf.
 		if f := c.Feature; lo <= f && f < hi && c.From != logscale.None {
 			vecmath.Scale(sums.Row(f), logscale.Lowering[T](c.From, c.To))
 		}

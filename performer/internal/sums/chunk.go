@@ -9,9 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// bandRows is the number of rows of a chunk whose scores are computed in one product, with all
-// tokens that one of these rows sees. Two such products compute three quarters of the square of all
-// scores.
+// The scores of bandRows rows of a chunk are computed in one product. Two such products compute
+// three quarters of the square of all scores.
 const bandRows = ChunkRows / 2
 
 // chunk is a run of tokens of one block that share a reference.

@@ -25,8 +25,7 @@ func (t *history) add(changes []logscale.Change, rows int) {
 	}
 }
 
-// lacksHistory reports whether log D_i of a query of the batch is too inexact for the pass forKeys,
-// and no history is kept.
+// lacksHistory: log D_i is too inexact for the pass forKeys, and no history is kept.
 func (c *causal[T]) lacksHistory() bool {
 	if c.purpose != forQueries || c.history.kept || c.e.Unnormalised {
 		return false

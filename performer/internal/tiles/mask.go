@@ -11,9 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Mask says which keys the queries of one head see, and what is added to the scores of pairs of a
-// query and a key. A query has a place among the keys. With the zero Mask every query sees every
-// key.
+// Mask says which keys queries of one head see, and what is added to scores. A query has a place
+// among the keys. With the zero Mask every query sees every key.
 type Mask[T dense.Float] struct {
 	Past   int   // query i has the place Past + i unless Places is set, key j Before + j
 	Places []int // query i has the place Places[i]; places ascend

@@ -225,8 +225,7 @@ func (t *Tile[T]) logSums(dst []T) {
 	}
 }
 
-// Output writes the output of a query with the sums Σ_j A_ij v_j and total Σ_j A_ij, both over
-// exp(peak).
+// Output writes the output for the sums Σ_j A_ij v_j and total Σ_j A_ij, over exp(peak).
 func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64) {
 	switch {
 	case !scoring.Unnormalised:
@@ -238,8 +237,7 @@ func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64)
 	}
 }
 
-// Sums returns Σ_j A_ij v_j and Σ_j A_ij of query i, both over exp(peak). peak is −Inf if no score
-// was finite.
+// Sums returns Σ_j A_ij v_j and Σ_j A_ij over exp(peak); peak is −Inf without a finite score.
 func (t *Tile[T]) Sums(i int) (sums []T, total T, peak float64) {
 	return t.sums.Rows(i + 1).Row(i), t.total[i], float64(t.peaks[i])
 }

@@ -4,8 +4,7 @@ package minimax
 
 type Constants struct{ Single, Double []float64 }
 
-// Constants as sums of terms: each term is the rounded difference of the constant and the terms
-// before.
+// Constants as sums: each term is the rounded difference from the terms before.
 var (
 	Ln2 = Constants{
 		[]float64{0x1.62e43p-1, -0x1.05c61p-29},
@@ -29,8 +28,8 @@ var (
 		[]float64{0.5000000000000013, 0.166666666666667, 0.04166666666651432, 0.008333333333307014, 0.0013888888947331042,
 			0.00019841269917801008, 2.4801489590691812e-05, 2.7557215925045976e-06, 2.7631413764627014e-07, 2.511798098127451e-08},
 	}
-	// Log1p is (log(1 + f) − f + f²/2 − s·f²/2)/(s·z) for f = 2s/(1 − s), z = s² and |s| ≤ 0.1734;
-	// errors 2^−36 and 2^−58.
+	// Log1p is (log(1 + f) − f + f²/2 − s·f²/2)/(s·z), f = 2s/(1 − s), z = s², |s| ≤ 0.1734; errors
+	// 2^−36, 2^−58.
 	Log1p = Constants{
 		[]float64{0.6666666269302368, 0.400003582239151, 0.2853582501411438, 0.23611825704574585},
 		[]float64{0.6666666666666745, 0.3999999999933569, 0.2857142876146652, 0.22222196475273095, 0.18183680006751357, 0.15310934189568964, 0.1482858449976831},
@@ -42,9 +41,8 @@ var (
 		[]float64{-0.16666666666666666, 0.008333333333333194, -0.00019841269841209218, 2.755731921113721e-06,
 			-2.5052106872796224e-08, 1.6058939705582602e-10, -7.642991480871445e-13, 2.721174871154488e-15},
 	}
-	// Sine is (sin r − r)/r³ and Cosine is (cos r − 1 + r²/2)/r⁴ as functions of r², minimax
-	// relative to sin r and cos r for |r| ≤ ¼π + 0.012 and ¼π + 2^−20; errors below 2^−27 and
-	// 2^−57.
+	// Sine is (sin r − r)/r³ and Cosine is (cos r − 1 + r²/2)/r⁴ as functions of r², for |r| ≤ ¼π +
+	// 0.012 and ¼π + 2^−20; relative errors below 2^−27 and 2^−57.
 	Sine = Constants{
 		[]float64{-0.16666653752326965, 0.00833209976553917, -0.00019506498938426375},
 		[]float64{-0.1666666666666663, 0.008333333333322118, -0.00019841269829589428, 2.7557313621345438e-06, -2.5050747756332126e-08, 1.5896229767405e-10},
