@@ -47,9 +47,8 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // writes the outputs to dst (Lq×H·dv), returns dst, and allocates a dst that is zero.
 //
 // In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
-// Valid, by the fields Past and Valid of the argument s. The output of a query that sees no key is
-// zero. The number of rows of k and v after the last Valid row changes no output, and neither does
-// the number of processors.
+// Valid in the argument s. The output of a query that sees no key is zero. Rows of k and v after
+// the last Valid row change no output, nor does the number of processors.
 //
 // The matrix dst may be q itself if values have the dimension of queries, and must not overlap k or
 // v. If [Batch.Check] returns an error, ForwardSequences panics with this error.
@@ -67,10 +66,9 @@ func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 // (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, where out (Lq×H·dv) is the result of
 // ForwardSequences for q, k, v and s. BackwardSequences returns dq, dk and dv, and allocates those
 // that are zero matrices. Gradients of keys and values that Sequences.Valid excludes, or that no
-// query sees, are exactly zero, and so are gradients of queries that see no key. If the row of dout
-// of a query in a head is zero, the gradient of the query is zero, and the query adds nothing to
-// the gradients of keys and values, even if the query is NaN. The number of processors changes no
-// gradient, to the last bit.
+// query sees, are zero, and so are gradients of queries that see no key. If the row of dout of a
+// query in a head is zero, the gradient of the query is zero, and the query adds nothing to the
+// gradients of keys and values, even if the query is NaN.
 //
 // The matrices dq, dk and dv must overlap neither each other nor q, k, v and dout.
 // BackwardSequences panics for arguments for which ForwardSequences panics, for a dq, dk, dv or

@@ -81,8 +81,7 @@ type ExactOptions struct {
 	// State.TopK returns the number of keys and the measured error of each head.
 	Tolerance float64
 
-	// Slope times the distance between the places of query and key is subtracted from the score, as
-	// in ALiBi [Press et al. 2022].
+	// Slope times the distance of query and key is subtracted from scores [Press et al. 2022].
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
@@ -95,12 +94,11 @@ type ExactOptions struct {
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
 // Goroutines may share an Exact. For Lq queries and Lk keys of dimension d and values of dimension
-// dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that if causal. Forward computes the matrix of
-// scores in small blocks [Rabe & Staats 2021], in memory that does not grow with the number of
-// scores. The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or
-// v. If infinite or overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if
-// normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised output of the
-// query NaN.
+// dv, Forward takes O(Lq·Lk·(d+dv)) time, half if causal. Forward computes the matrix of scores in
+// small blocks [Rabe & Staats 2021], in memory that does not grow with Lq·Lk. The matrix dst of
+// Forward may be q itself where shapes allow, and must not overlap k or v. If all scores of a query
+// are −Inf, the output is 0/0 = NaN if normalised, and zero if unnormalised. A score of +Inf or NaN
+// makes the normalised output of the query NaN.
 //
 // Backward takes three to four times as long as Forward and needs memory for three numbers per
 // query besides the gradients [Dao et al. 2022].
@@ -109,12 +107,11 @@ type Exact[T dense.Float] struct {
 	options ExactOptions
 }
 
-// NewExact returns an error for a Window, Sinks or a Chunk that is negative or beyond an eighth of
-// what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 8 and 16, one of KeyBits
-// and ValueBits without the other and without Bits, a TopK that is negative or above 2³⁰, a
-// Tolerance that is negative or not finite, or without a TopK, a Scale or a Slope that is not
-// finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not finite or
-// not zero with Unnormalised.
+// NewExact returns an error for a Window, Sinks or Chunk below 0 or above math.MaxInt/8, a Chunk
+// with a Window or Sinks, Bits other than 0, 4, 8 and 16, one of KeyBits and ValueBits without the
+// other and without Bits, a TopK that is negative or above 2³⁰, a Tolerance that is negative or not
+// finite, or without a TopK, a Scale or a Slope that is not finite in T, a Softcap that is negative
+// or NaN, and a SinkWeight that is negative, not finite or not zero with Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err

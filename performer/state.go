@@ -179,9 +179,8 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // values of dimension dv, Attend of n queries takes, per head, O(n·m·(d+dv)) time in linear
 // attention with m features, and O(n·L·(d+dv)) time in exact attention over L tokens. Attend
 // returns zero outputs while s has no tokens. The matrix dst may be q itself if values have the
-// dimension of queries, or disjoint from q. Attend of a State panics, with the shapes in the
-// message, if the columns of the queries q do not fit the State, or if a given dst does not have
-// the shape of the outputs.
+// dimension of queries, or disjoint from q. Attend panics if the columns of q do not fit s, or if a
+// given dst does not have the shape of the outputs.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)

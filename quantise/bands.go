@@ -198,8 +198,7 @@ func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm 
 //	Σ_B (‖q‖²−(uᵀq/‖u‖)²)·error_B, error = ratio²·(‖s‖² − (sᵀu)²/‖u‖²)/(size − 1).
 //
 // variance is the mean of error_B over that of the sample, both with the weights Share. A band
-// without bits has share 0, and its uᵀq is an error whose mean square is that of its rows. The bias
-// is at most bias·√(Σ Weight·‖q‖²).
+// without bits has share 0, and its uᵀq is an error whose mean square is that of its rows.
 func (b *bands) combine(all []sums) (ratio, variance, bias float64) {
 	ratio = b.ratio(all)
 	for k, one := range b.list {

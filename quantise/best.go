@@ -16,8 +16,7 @@ func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }
 
-// If the list has k candidates or more, the candidate k−1 is the worst of k: candidates that rank
-// below it are not among the best k.
+// In a list of k candidates or more, candidate k−1 is the worst of k.
 func keep(list []candidate, c candidate, k int) []candidate {
 	n := len(list)
 	if n >= k && c.worse(list[k-1]) {
@@ -72,8 +71,7 @@ func cut(list []candidate, k int) []candidate {
 	return list[:k]
 }
 
-// A list of many candidates is sorted by scores rounded to float32, the best first. The result and
-// other memory are in keys.
+// Many candidates are sorted by scores rounded to float32. The result is in keys.
 func ordered(keys []uint64, list []candidate) (order, all []uint64) {
 	n := len(list)
 	keys = scratch.Resize(keys, 2*n)

@@ -62,8 +62,7 @@ type Codes[T dense.Float] interface {
 	// with SearchOptions.Rows, twice. SearchAll returns an error if hits and queries differ in
 	// length, if the quantiser has not prepared a query, if queries differ in Measure, if
 	// SearchOptions.Centres is negative, if SearchOptions.Rows fails or writes a row that is not
-	// finite, or if ctx ends. After an error of SearchAll the elements of hits are undefined.
-	// SearchAll panics if ctx is nil.
+	// finite, or if ctx ends. After an error hits are undefined. A nil ctx panics.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
 	// Within returns, best first, all rows that SearchOptions select and whose inner product or
@@ -92,8 +91,7 @@ type Codes[T dense.Float] interface {
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// Write writes the quantiser, and the rows that Codes has when the call begins, to w, as a
-	// safetensors file that Read and View read on any platform. Write returns an error if w is nil,
-	// and each error of writing to w.
+	// safetensors file for Read and View. Write returns an error if w is nil, and the errors of w.
 	Write(w io.Writer) error
 }
 

@@ -23,10 +23,9 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	return open[T](f, err)
 }
 
-// View returns the Codes in the argument data, the bytes of a file of Codes.Write. On little-endian
-// machines, View uses codes in data without a copy if the address of data is a multiple of 8, as in
-// memory-mapped files. The argument data must not change and must stay mapped while the Codes are
-// in use.
+// View returns the Codes in the argument data, a file of Codes.Write. On little-endian machines,
+// View uses codes in data without a copy if the address of data is a multiple of 8. The argument
+// data must not change and must stay mapped while the Codes are in use.
 func View[T dense.Float](data []byte) (Codes[T], error) {
 	f, err := archive.View[float64, file](data, "quantise", fileName)
 	return open[T](f, err)

@@ -20,10 +20,9 @@ import (
 // Learn returns a quantiser for vectors like the rows of the argument sample (n×d), with opts.Bits
 // bits per coordinate on average. A quantiser of Learn has more bits, up to 8, for directions along
 // which the sample is large, and none where the sample is small. Learn subtracts the mean of the
-// sample if the mean is large, finds the principal directions, groups directions of equal bits into
-// bands, and rotates each band at random. With Learn, the StdErr of an estimate covers the rounding
-// along directions with bits, and the mean square of vectors like the sample along directions
-// without bits.
+// sample if the mean is large, finds the principal directions, and rotates bands of directions with
+// equal bits at random. With Learn, the StdErr of an estimate covers the rounding along directions
+// with bits, and the mean square of vectors like the sample along directions without bits.
 //
 // A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. If all
 // directions get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts

@@ -42,8 +42,7 @@ type Quantiser[T dense.Float] interface {
 	// bytes, and for a quantiser of Learn other than that of New.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
-	// Encode returns the codes of the n ≥ 0 rows of x (n×d). Encode takes the time and returns the
-	// errors of Codes.Append for x.
+	// Encode returns the codes of the rows of x (n×d), or the errors of Codes.Append for x.
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of the Measure by. Prepare

@@ -135,8 +135,7 @@ func newBlock(first, size int, l layout) *block {
 
 const slackBytes = 1 << 20
 
-// A new block reserves room for a quarter of the rows of the cluster, so that repeated calls with
-// few rows make few blocks.
+// A new block reserves room for a quarter of the rows of the cluster: calls make few blocks.
 func (r cluster) with(more int, l layout) cluster {
 	left := more
 	if len(r.blocks) > 0 {

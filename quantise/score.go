@@ -8,9 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// score returns the number that ranks a row, from the estimate of the cosine. With centres the
-// score is the estimate of the measure, negative for a distance. Without centres the score does not
-// contain the norm of the query.
+// With centres the score is the estimate of the measure, negative for a distance. Without centres
+// the score does not contain the norm of the query.
 func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 	norm := n.norm
 	switch {
@@ -31,8 +30,7 @@ func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 	return cosine
 }
 
-// upperScore returns an upper bound of the score of a row whose cosine is given. The bound allows
-// for the rounding errors of norms.
+// upperScore bounds the score of a row of a cosine, with rounding errors of norms.
 func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	score := x.score(s, n, cosine)
 	if s != nil {

@@ -11,9 +11,8 @@ import (
 // With the zero SearchOptions, SearchAll ranks all rows by estimates.
 type SearchOptions[T dense.Float] struct {
 	// Only is a set of rows, and searches ignore rows outside of Only. Except is a set of rows that
-	// searches ignore, such as deleted rows. Row i is in Only or Except if the slice has a word
-	// i/64 and bit i%64 of the word is 1. A nil Only or Except excludes no rows. Only and Except
-	// must not change during a search.
+	// searches ignore. Row i is in Only or Except if the slice has a word i/64 and bit i%64 of the
+	// word is 1. A nil set excludes no rows. Sets must not change during a search.
 	Only, Except []uint64
 
 	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
@@ -23,8 +22,7 @@ type SearchOptions[T dense.Float] struct {
 	// Rows writes the original vectors of the rows with the numbers ids, which ascend, into dst,
 	// which is len(ids)×d. If Rows is not nil, SearchAll returns exact values with a StdErr of 0,
 	// and, over random rotations, lacks one or more of the best rows with at most the probability
-	// miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows from one goroutine, and
-	// returns each error of Rows.
+	// miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows from one goroutine.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
 	// If Centres is above 0, SearchAll and Within return only rows whose centre is the origin or

@@ -21,10 +21,9 @@ type Options struct {
 	Skip     []string // columns to leave out
 	Log      []string // columns of positive numbers to take logarithms of
 
-	// Group names a column whose texts are equal in rows that depend on each other, such as the
-	// rows of one patient. With a Group, choices of Fit and prediction bands come from errors at
-	// whole groups of rows that a fit has not seen. The model does not use the column Group, unless
-	// Category names the column too.
+	// Group names a column whose texts are equal in dependent rows, such as those of one patient.
+	// With a Group, choices of Fit and prediction bands come from errors at whole groups of rows
+	// that a fit has not seen. The model uses the column Group only if Category names the column.
 	Group string
 
 	// Time names a column of numbers or dates, the times of rows. With a Time, choices of Fit and

@@ -131,9 +131,8 @@ func (t *Table) Row(i int) []string {
 }
 
 // Split divides the n rows of a table into the result held of share·n rows, rounded down, and the
-// result rest of the remaining rows, both in the order of the table. Split draws the rows of held
-// at random from src, or, for a nil src, uses the last rows. Split panics unless share is from 0 to
-// 1.
+// result rest of the remaining rows. Split draws the rows of held at random from src, or, for a nil
+// src, uses the last rows. Split panics unless share is from 0 to 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {
 		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))

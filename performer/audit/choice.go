@@ -29,10 +29,9 @@ type Choice[T dense.Float] struct {
 	Tolerance float64
 
 	// Time is the shortest time of a call of Attention with the q, k and v given to Choose,
-	// extrapolated to all rows of q if calls had only some. ExactTime is the time of one call of
-	// exact attention, extrapolated from the shortest of three calls with about a hundredth of the
-	// work. Time and ExactTime are equal if Choose has chosen exact attention. Choosing is how long
-	// Choose took.
+	// extrapolated from calls with some rows of q. ExactTime is the time of one call of exact
+	// attention, extrapolated from small calls. Time and ExactTime are equal if Choose has chosen
+	// exact attention. Choosing is how long Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention.

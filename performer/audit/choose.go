@@ -22,14 +22,12 @@ type ChooseOptions struct {
 	// costs no more than the attention is predicted to save in so many Calls. Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search by Choose over that of a call of exact attention. Zero
-	// means ½.
+	// Budget is the largest cost of a search, over that of exact attention. Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
-	// give equal choices on fast, slow and busy machines. Without Reproducible, Choose also rejects
-	// an approximation that takes as long as exact attention or longer, and ends a search that
-	// takes longer than the Budget.
+	// give equal choices. Without Reproducible, Choose also rejects an approximation that takes as
+	// long as exact attention or longer, and ends a search that takes longer than the Budget.
 	Reproducible bool
 }
 

@@ -1,5 +1,4 @@
-// Package audit measures the errors of approximations of attention and chooses one within a
-// tolerance.
+// Package audit measures the errors of approximations of attention, and chooses one.
 //
 // [Measure] computes exact attention of a random sample of rows. A [Report] has the error of the
 // whole output with an interval, and the errors of typical rows and of the worst row. One call

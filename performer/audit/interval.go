@@ -11,9 +11,8 @@ import (
 const (
 	maxConfidence = 0.999
 
-	// Measured: intervals hold the error with the confidence if they are this number of times as
-	// long as t intervals: a sample with too few of the largest errors has too small a standard
-	// error.
+	// Measured: intervals this number of times as long as t intervals hold the error with the
+	// confidence, as a sample may have too few of the largest errors.
 	room = 1.25
 
 	// Measured: a sum that fewer rows carry in effect says nothing about rows outside the sample.
@@ -32,8 +31,7 @@ type estimate struct {
 	skew    float64 // the skewness of error²
 	freedom float64 // the degrees of freedom of stderr
 
-	// The number of rows that in effect carry Σ y_i/p_i and Σ x_i/p_i over the rows with p_i < 1,
-	// (Σ z_i)²/Σ z_i² [Kish 1965].
+	// The effective numbers of rows of Σ y_i/p_i and Σ x_i/p_i over p_i < 1 [Kish 1965].
 	errors, sizes float64
 }
 

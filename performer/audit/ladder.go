@@ -25,8 +25,7 @@ type ladder[T dense.Float] struct {
 	scored []float64 // scored keys of a query with each size, after a sweep
 }
 
-// climb drops a kind whose largest size is not expected to be within the tolerance. An error above
-// 1 counts as 1.
+// climb drops a kind whose largest size is not expected to be within the tolerance.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
 	l.next++

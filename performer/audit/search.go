@@ -23,8 +23,7 @@ const (
 	// The most tests of a head. Each test has a higher confidence.
 	maxTests = 6
 
-	// Measured: exact attention of a few rows takes this many times as long as its share of all
-	// rows.
+	// Measured: exact attention of a few rows takes this many times as long as its share.
 	fewRowsFactor = 2
 
 	// A sweep computes the outputs of the choosing rows, and of the rows of so many tests.

@@ -12,8 +12,7 @@ import (
 
 // TopK is the result of [ChooseTopK]: how many keys each head reads, and with which error.
 type TopK[T dense.Float] struct {
-	// Attention is the exact attention given to ChooseTopK, with the chosen TopK for each head, for
-	// use in a performer.State.
+	// Attention is the exact attention given to ChooseTopK, with the chosen TopK for each head.
 	Attention performer.Batch[T]
 
 	// Keys is the chosen TopK of each head of queries, or 0 for a head that reads all keys.
@@ -45,8 +44,7 @@ const (
 // … for which the relative error of up to 256 queries of the last quarter of the tokens is below
 // 0.85 times the tolerance by two standard errors. ChooseTopK does not guarantee the tolerance:
 // rare queries that miss an important key may not be among the measured queries. A head that needs
-// more than a third of its keys for the tolerance reads all keys, and so do all heads of queries
-// that share its head of keys.
+// more than a third of its keys for the tolerance reads all keys.
 //
 // The argument exact is a performer.Exact, or a performer.Batch of Exacts. For each TopK that
 // ChooseTopK tries, a performer.State appends all tokens and computes the output of each measured

@@ -13,7 +13,6 @@ import (
 
 func (a *attention[T]) CanBackward() error { return nil }
 
-// The gradients are those of attention of a block of queries over the keys that the block reads.
 func (a *attention[T]) Backward(c sequence.Call[T]) {
 	for h := range c.DQ.Heads {
 		layout.Zero(dense.Head(c.DQ, 0, h))

@@ -82,9 +82,8 @@ func (a *attention[T]) sweep(q, k, v dense.Matrix[T], rows []int, thresholds []f
 	return coded.SweepBlocks(a.attention(c, 0), rows, thresholds, a.EightBits)
 }
 
-// New returns softmax attention that reads only some blocks of keys, causal if o.Causal is true.
-// New returns an error for a Scale that is negative or not finite, and for a Threshold that is
-// negative, NaN or at least 1.
+// New returns softmax attention that reads only some blocks of keys. New returns an error for a
+// Scale that is negative or not finite, and for a Threshold that is negative, NaN or at least 1.
 func New[T dense.Float](o Options) (Attention[T], error) {
 	return door.Choose[T, Attention[T]](new32, new64, o)
 }

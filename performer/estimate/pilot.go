@@ -16,8 +16,7 @@ type pilot struct {
 	// both summed over all elements of the output.
 	variance, correction float64
 
-	// settled is false if 4096 features are too few, or if queries, keys and values do not allow a
-	// prediction, for the reason.
+	// settled is false if 4096 features are too few, or no prediction is possible, for the reason.
 	settled bool
 	reason  string
 }

@@ -29,8 +29,7 @@ type UnbiasedOptions struct {
 	// numerator and denominator of attention. With zero Features, [Unbiased.Pilot] finds a number.
 	Features int
 
-	// Replicates is the number R ≥ 2 of independent random estimates (replicates) whose mean
-	// Estimate returns. Zero means 32.
+	// Replicates is the number of random estimates that Estimate averages, at least 2; 0 means 32.
 	Replicates int
 
 	// Frequencies is the joint distribution of d random frequencies in R^d that are drawn together.
@@ -40,10 +39,9 @@ type UnbiasedOptions struct {
 	Frequencies orf.Ensemble
 
 	// MaxCost is the largest mean cost of a call of Estimate, including Pilot, relative to exact
-	// attention. Pilot and Estimate return [ErrCost] if the predicted cost is above MaxCost. A
-	// MaxCost of zero means 1, and +Inf no limit. Do not discard an estimate because it takes long,
-	// and do not repeat a call of Estimate that a context has ended: the remaining estimates would
-	// be biased.
+	// attention. A MaxCost of zero means 1, and +Inf no limit. Do not discard an estimate because
+	// it takes long, and do not repeat a call of Estimate that a context has ended: the remaining
+	// estimates would be biased.
 	MaxCost float64
 }
 
@@ -66,8 +64,7 @@ type UnbiasedOptions struct {
 // return [ErrCost] unless UnbiasedOptions.MaxCost allows a higher cost.
 //
 // An Unbiased draws from its random source at every call, so that goroutines must not share an
-// Unbiased. Two Unbiased with equal options and seeds give equal results for equal calls, bit for
-// bit.
+// Unbiased. Equal options and seeds give equal results for equal calls.
 type Unbiased[T dense.Float] struct {
 	opts UnbiasedOptions
 	src  rand.Source

@@ -110,8 +110,7 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	return c
 }
 
-// The gradients of y = x·weightᵀ + bias are dyᵀ·x and Σ_i dy_i. parameters skips rows whose dy is
-// zero, where x may hold anything.
+// The gradients are dyᵀ·x and Σ_i dy_i over rows with a dy that is not zero.
 func (c *memory[T]) parameters(name string, l *Linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
 	c.rows = c.rows[:0]
 	for i := range dy.Rows {

@@ -58,8 +58,7 @@ var (
 // of queries and keys. If one or two of the tensors q_proj.bias, k_proj.bias and v_proj.bias are
 // missing, Read sets the missing biases to zero. Read transposes the tensors c_attn.weight and
 // c_proj.weight of GPT-2 if c_attn.weight has more columns than rows. A file of weights has neither
-// the options of rotary positions nor the ε of norms: the caller of Read sets opts as the file
-// config.json of the model says.
+// the options of rotary positions nor the ε of norms: opts has these.
 //
 // Read returns an error that names a missing tensor, one of wrong shape or type, or one with the
 // prefix that is no part of the layer; Read ignores the masks bias and masked_bias of GPT-2. Read

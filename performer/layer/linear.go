@@ -107,8 +107,7 @@ func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Row writes row i of the matrix W of the map x ↦ x·Wᵀ + b to the slice dst and returns dst; a nil
-// dst is allocated. Row panics if the matrix W of the Linear has no row i, or if dst is neither nil
-// nor as long as a row of W.
+// dst is allocated. Row panics if W has no row i, or if a dst other than nil has another length.
 func (l *Linear[T]) Row(dst []T, i int) []T {
 	if i < 0 || i >= l.out || dst != nil && len(dst) != l.in {
 		panic(fmt.Sprintf("layer: Row(%d) into %d elements of a Linear of %d×%d", i, len(dst), l.out, l.in))

@@ -52,15 +52,14 @@ type Options struct {
 	Weights safetensors.DType
 }
 
-// Projections are the matrices, biases and gains of a [MultiHead] of H heads of queries and Hk
-// heads of keys and values.
+// Projections are the matrices, biases and gains of a [MultiHead].
 type Projections[T dense.Float] struct {
 	Query dense.Matrix[T] // W_Q, (H·d)×E
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
 	// Output is the matrix W_O (E_out×H·dv) that maps the outputs of H heads of dimension dv to
-	// outputs of dimension E_out; without it the layer returns the outputs of the heads.
+	// outputs of dimension E_out; a zero Output leaves it out.
 	Output dense.Matrix[T]
 
 	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of their matrices.
@@ -206,8 +205,7 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 }
 
 // Project returns, in new matrices, the queries, keys and values that ForwardCross passes to the
-// attention of the layer, after norms and rotary positions. Project panics if the shapes of q, k
-// and v do not fit the layer.
+// attention of the layer. Project panics if the shapes of q, k and v do not fit the layer.
 func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (queries, keys, values dense.Matrix[T]) {
 	l.check(q, k, v)
 	c := l.calls.Get()

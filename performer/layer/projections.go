@@ -21,9 +21,8 @@ type Widths struct {
 	// values. A zero KeyHeads means Heads.
 	Heads, KeyHeads int
 
-	// HeadDim is the dimension d of queries and keys of a head. HeadValues is the dimension dv of
-	// values of a head. A zero HeadDim means Input/Heads, which must be an integer. A zero
-	// HeadValues means HeadDim.
+	// HeadDim and HeadValues are the dimensions of keys and values of a head. A zero HeadDim means
+	// Input/Heads, which must be an integer. A zero HeadValues means HeadDim.
 	HeadDim, HeadValues int
 
 	// Output is the dimension of the output of the layer; zero means Input.

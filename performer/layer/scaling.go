@@ -24,9 +24,9 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryNTK replaces RotaryOptions.Base by Base·Factor^(Dim/(Dim−2)) for Dim coordinates that
 // rotate, which divides the smallest rotary angle by Factor and keeps the largest [bloc97 2023].
-// RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. With Context tokens of a
-// training sequence and Tokens of the longest sequence, RotaryNTK replaces Factor by
-// Factor·Tokens/Context − (Factor − 1), or by 1 if Tokens is at most Context.
+// RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. If Context, the tokens of a
+// training sequence, and Tokens, those of the longest, are not 0, RotaryNTK replaces Factor by
+// max(1, Factor·Tokens/Context − (Factor − 1)).
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic
@@ -83,13 +83,12 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies rotated
-// coordinates by Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of
-// coordinates by (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i is 1 up to
-// pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) =
-// Dim·log(Context/(2πβ))/(2·log Base) makes β full turns in Context tokens. A zero Fast means 32, a
-// zero Slow 1, and a zero Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0
-// < Slow < Fast.
+// RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies coordinates by
+// Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of coordinates by
+// (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i is 1 up to pair ⌊i(Fast)⌋,
+// 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) = Dim·log(Context/(2πβ))/(2·log
+// Base) makes β full turns in Context tokens. A zero Fast means 32, a zero Slow 1, and a zero
+// Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0 < Slow < Fast.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence

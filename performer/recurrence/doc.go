@@ -1,6 +1,5 @@
-// Package recurrence computes attention as a recurrence: each token updates a state matrix by a
-// rule, and the query of the token reads the matrix, without a denominator. The package is the
-// operator LinearAttention of ONNX.
+// Package recurrence computes attention as a recurrence, as ONNX's LinearAttention: each token
+// updates a state matrix by a rule, and the query of the token reads the matrix.
 //
 // A head of keys has the state S (dk×dv). A [Rule] updates S with a token of key k, value v, decay
 // g and strength β. The query q of the token then gives the output scale·Sᵀq:

@@ -13,8 +13,8 @@ import (
 // with zeros for j > i. If b is the same for all c, M and P are products of matrices times Γ,
 // element by element. Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is
 // positive neither e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would
-// overflow. Level h divides the chunk into blocks of h tokens and pairs neighbouring blocks; r is
-// the last token of the left block.
+// overflow. Level h divides the chunk into blocks of h tokens and pairs neighbouring blocks, with r
+// the last of the left.
 
 func (l *scan[T]) firstPaired() int {
 	if l.r.opts.Rule.corrects() {
@@ -150,8 +150,7 @@ func (l *scan[T]) backwardPairs(n int) {
 	}
 }
 
-// upward returns the gradient of the keys through e^b∘keys for s = 0, and the gradient of the
-// queries of head s − 1 otherwise.
+// upward returns the gradient through e^b∘keys for s = 0, and of queries of head s − 1 otherwise.
 func (l *scan[T]) upward(s, n int) dense.Matrix[T] {
 	if s == 0 {
 		return l.gradient.up.Rows(n)

@@ -17,7 +17,6 @@ import (
 // values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple of S is
 // rounded for each token. In other chunks S = newer, and each token multiplies S by e^g. newer sums
 // up the last tokens only, and older all tokens before, so that fewer rounding errors accumulate.
-// The delta rules have no older.
 type panels[T dense.Float] struct {
 	newer, older []T
 	exponent     []T // sums of the decays of the last tokens

@@ -94,9 +94,8 @@ type Recurrence[T dense.Float] interface {
 	//
 	// Backward takes five to fifteen times as long as Forward, and each processor needs memory for
 	// L·dk·dv/48 numbers for L tokens. A NaN or Inf in a sequence makes all gradients of the
-	// sequence unreliable. The matrices of gradients that Backward writes must overlap neither one
-	// another nor an input. Backward panics if the shapes of matrices do not fit, and where
-	// [Recurrence.Forward] panics.
+	// sequence unreliable. The matrices of dx must overlap neither one another nor an input.
+	// Backward panics if the shapes of matrices do not fit, and where [Recurrence.Forward] panics.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
 	// NewState returns a State without tokens for queries and keys of dimension d and values of
@@ -211,8 +210,7 @@ func (c *call[T]) split() {
 	c.shares = max(1, min((parallel.Idle()+1)/pieces, columnBlocks(c.dv)))
 }
 
-// blockColumns divides the number of columns of every share but the last, so that shares are whole
-// vectors on every processor.
+// Shares have multiples of blockColumns columns: whole vectors on every processor.
 const blockColumns = 32
 
 func columnBlocks(dv int) int { return (dv + blockColumns - 1) / blockColumns }

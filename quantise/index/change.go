@@ -20,8 +20,7 @@ func (x *index[K, T]) Put(ctx context.Context, ids []K, rows dense.Matrix[T]) er
 	return x.put(ctx, ids, rows, true)
 }
 
-// learnRows is the number of rows over d at which an index learns, from which on quantise.Learn
-// finds principal directions.
+// An index learns at learnRows·d rows, from which on Learn finds principal directions.
 const learnRows = 4
 
 func (x *index[K, T]) put(ctx context.Context, ids []K, rows dense.Matrix[T], replaces bool) error {

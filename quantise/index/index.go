@@ -14,8 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// ID is a type of ids of rows: any type whose underlying type is int64 or string. An ID that is a
-// string may hold any bytes.
+// ID is a type of ids of rows, whose underlying type is int64 or string of any bytes.
 type ID interface{ ~int64 | ~string }
 
 // Index holds the codes of rows of R^d, each row with an id that the user gives. Goroutines may
@@ -68,10 +67,9 @@ type Index[K ID, T dense.Float] interface {
 	// the argument limit, or whose squared distance from the query is at most limit, best first.
 	// Within misses a row that reaches the limit with at most the probability SearchOptions.Miss.
 	//
-	// Where values of Search are exact, Within returns exact values, and only rows that reach the
-	// limit. Where Search returns estimates, Within returns estimates of all rows that may reach
-	// the limit by the bounds Low and High. Within returns an error if limit is NaN, and the errors
-	// of Search for ctx, query and o.
+	// Where values of Search are exact, Within returns exact values. Where Search returns
+	// estimates, Within returns estimates of all rows that may reach the limit by the bounds Low
+	// and High. Within returns an error if limit is NaN, and where Search does.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
@@ -104,9 +102,8 @@ type SearchOptions[K ID, T dense.Float] struct {
 	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.
 	Accept func(id K) bool
 
-	// Rows writes the rows with the given ids into dst, which is len(ids)×d, so that an Index that
-	// does not keep rows finds exact values. A search calls Rows from one goroutine at a time, and
-	// returns each error of Rows.
+	// Rows writes the rows with the given ids into dst, which is len(ids)×d, for exact values. A
+	// search calls Rows from one goroutine at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
 	// Miss bounds the probability that a Search for exact values misses one or more of the best

@@ -49,9 +49,8 @@ type Options struct {
 	// whose degrees of freedom Fit chooses by leave-one-out errors.
 	HeavyTails bool
 
-	// After each part of the work, Fit calls Progress, unless Progress is nil, with the number of
-	// parts that have ended, the number of all parts, and the family of models of the part, which
-	// is "" for the fit to all rows.
+	// After each part of the work, Fit calls a Progress other than nil with the numbers of ended
+	// parts and of all parts, and the family of models of the part, "" for the fit to all rows.
 	Progress func(done, total int, family string)
 }
 

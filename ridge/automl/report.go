@@ -50,9 +50,8 @@ type Report struct {
 	// right predictions − mean of the largest probability| in the bin of the row.
 	Calibration float64
 
-	// Bands says, for numeric targets, how wide the bands of Model.Band are at a row: "in
-	// proportion to deviations" (standard deviations of predictions), "of equal width" or "in
-	// proportion to learnt noise".
+	// Bands says, for numeric targets, how wide bands are: "in proportion to deviations" of
+	// predictions, "of equal width" or "in proportion to learnt noise".
 	Bands string
 
 	// Coverage is, for numeric targets, the share of targets inside bands of 90 % whose widths come
@@ -64,8 +63,7 @@ type Report struct {
 	Ended bool
 
 	// With Options.HeavyTails, Tails is the number of degrees of freedom of Student's
-	// t-distribution that Fit chooses for the noise, or +Inf for normal noise. Without
-	// Options.HeavyTails, Tails is 0.
+	// t-distribution that Fit chooses for the noise, or +Inf for normal noise.
 	Tails float64
 }
 

@@ -48,8 +48,7 @@ type choice struct {
 	landmarks int                  // the number of first rows that the map has seen
 	folds     int                  // of the rows
 	heldOut   ridge.Block[float64] // held-out rows with their targets, or with indicators of classes
-	// the sizes of the errors of held-out rows or the errors of indicators, and, of numbers, the
-	// standard deviations of predictions
+	// sizes of errors of held-out rows or indicators, and standard deviations of predictions
 	heldErrors, heldScales dense.Matrix[float64]
 	// the variance of the noise of each output of a fit to all rows with normal noise
 	noise []float64

@@ -109,9 +109,8 @@ func limits(column dense.Matrix[float64]) (low, high float64, pair bool) {
 	return low, high, low < high && !slices.ContainsFunc(values, func(v float64) bool { return v != low && v != high })
 }
 
-// equalUnits reports whether the columns can be numbers of one unit, such as pixels: whether three
-// quarters of those that vary cover a quarter of the range of all of them, and have more than two
-// values, unless all have two.
+// Columns can have one unit, such as pixels, if three quarters of those that vary cover a quarter
+// of the range of all, and have more than two values, unless all have two.
 func equalUnits(x dense.Matrix[float64]) bool {
 	var ranges []float64
 	pairs, lowest, highest := 0, math.Inf(1), math.Inf(-1)

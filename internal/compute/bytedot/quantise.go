@@ -76,8 +76,7 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// block is memory for elements that are copied because they are float64, or because kernels take
-// more columns than x has left.
+// block is memory for copies of float64, or of fewer columns than kernels take.
 type block [64 * Lanes]float32
 
 const rowsAtOnce = Lanes

@@ -33,8 +33,7 @@ func Peaks(peaks []float32, y dense.Matrix[float32]) {
 // weight is below 1.07, and the mean error over the thresholds within 1/64 + 3.3e-4 times the
 // weight. The weight is 0 if the difference is NaN or −Inf. shifts[j] must be at least the peak of
 // the column. y has Padded(n) columns, and shifts and totals have as many elements. y has keys
-// rows, at least 1, rounded up to a multiple of four. Weigh closes the rows beyond keys. Weigh
-// panics if the shapes do not fit.
+// rows, at least 1, rounded up to a multiple of four. Weigh closes further rows.
 func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
 	checkScores(y)
 	if y.Rows != four*groups(keys) || y.Cols != Padded(n) {

@@ -45,8 +45,7 @@ type Solution struct {
 }
 
 const (
-	// sampleSize bounds ‖S^½(x − x*)‖ of a sample, relative to ‖S^½x‖. The relative error of a
-	// variance is about its square.
+	// sampleSize bounds ‖S^½(x − x*)‖ of a sample, relative to ‖S^½x‖.
 	sampleSize = 1.0 / 256
 	// margin is the factor by which a round reduces a residual below its goal.
 	margin = 0.5

@@ -85,8 +85,7 @@ func Transform[T Float](x []T) {
 	}
 }
 
-// TransformBlocks replaces each of the adjacent blocks of n elements of x by its transform. n is a
-// power of two that divides len(x).
+// TransformBlocks transforms adjacent blocks of n elements of x, a power of two.
 func TransformBlocks[T Float](x []T, n int) {
 	k := best[T]()
 	if k == nil || len(x) < 1<<k.log {

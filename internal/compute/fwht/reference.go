@@ -1,7 +1,6 @@
 package fwht
 
-// reference defines every other implementation: the stages h = 1, 2, 4, … give the expression of
-// each element of the result.
+// reference defines all implementations by the stages h = 1, 2, 4, … of each element.
 func reference[T Float](x []T) {
 	h := 1
 	for ; h*2 < len(x); h *= 4 {

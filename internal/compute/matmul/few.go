@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// fewRows is the largest number of rows of A for which B is read once and in place, because the
-	// product takes the time to read B.
+	// With up to fewRows rows of A the product takes the time to read B, in place.
 	fewRows = 8
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17

@@ -214,8 +214,7 @@ func (x instance[T]) mulOnce(alpha T, a, b operand[T], beta T, c operand[T]) {
 	}
 }
 
-// stripsInPlace is the largest number of strips for which B is not packed, because packing would
-// take longer than it saves.
+// For up to stripsInPlace strips packing B would take longer than it saves.
 const stripsInPlace = 4
 
 func (instance[T]) mulInPlace(alpha T, a, b operand[T], beta T, c operand[T]) {

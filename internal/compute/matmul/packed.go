@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
-	// depth rows fits a first cache of 32 KiB. depth does not follow the size of the cache, because
-	// the order of sums depends on it.
+	// depth is the number of inner indices for which a tile of C stays in registers, whatever the
+	// cache is: the order of sums depends on depth.
 	depth = 256
 	// packedBytes is the largest size in bytes of a part of B that is packed at a time, and so
 	// bounds scratch memory. A quarter and four times as much are as fast.
@@ -24,8 +23,7 @@ const (
 type Packed[T Float] struct {
 	rows, cols int
 	// data holds, for each block of depth rows, panel after panel, and for each panel row after
-	// row. A panel has two vectors of columns. The last panel has one vector if one is enough, and
-	// zeros behind the last column.
+	// row. A panel has two vectors of columns. The last panel has one if enough, and zeros behind.
 	data []T
 	from operand[T] // while packing
 	// stride is 0 if data holds panels. Otherwise data is the elements of B, with this stride.

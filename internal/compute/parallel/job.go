@@ -107,8 +107,7 @@ func (j *job) catch(normal *bool) {
 	j.taken.Store(j.n)
 }
 
-// end closes the call, waits for its helpers, and releases the job. If a piece panicked or called
-// runtime.Goexit, end does the same.
+// If a piece panicked or called runtime.Goexit, end does the same.
 func (j *job) end() {
 	if j.state.And(^uint64(open))&helperMask != 0 {
 		j.wait()

@@ -56,8 +56,7 @@ func assist() {
 	}
 }
 
-// next returns a ticket, or false if it finds none for the time of patience. The goroutine counts
-// as idle until next returns.
+// next returns false after the time of patience. The goroutine counts as idle until then.
 func next() (t ticket, ok bool) {
 	for deadline := time.Now().Add(patience()); ; runtime.Gosched() {
 		select {

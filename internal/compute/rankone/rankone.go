@@ -9,8 +9,7 @@
 //	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}. If a decay is above 256 in size, or NaN, tokens pass one by one,
-// because G might overflow.
+// with G_ab = g_a·…·g_{b−1}. If a decay is above 256 in size, or NaN, tokens pass one by one.
 package rankone
 
 import (
@@ -55,8 +54,7 @@ type Pass[T dense.Float] struct {
 	Space []T // scratch memory. It grows when necessary, and a caller may keep it for other passes
 }
 
-// Take takes the tokens through S. It allocates only if Space is too short, and panics if a slice
-// is too short for the shapes.
+// Take allocates only if Space is too short, and panics if another slice is too short.
 func (p *Pass[T]) Take() {
 	if p.K.Rows == 0 {
 		return

@@ -71,8 +71,7 @@ func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	*p = all
 }
 
-// mostDecay is the largest size of a decay of tokens that pass together. Products of four decays do
-// not overflow: 0·∞ would be NaN.
+// Products of four decays up to mostDecay do not overflow: 0·∞ would be NaN.
 const mostDecay = 256
 
 func (p *Pass[T]) mild() bool {

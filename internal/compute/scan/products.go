@@ -31,8 +31,7 @@ const (
 var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over
-// LargestOf(width). The step is 0 for a zero x, and NaN with a zero whole for an x with NaN or
-// ±Inf.
+// LargestOf(width). The step is 0 for a zero x, and NaN for an x with NaN or ±Inf.
 func Round[T float32 | float64](whole []int16, x []T, width int) (step float64) {
 	peak, largest := Magnitude(x), float64(LargestOf(width))
 	whole = whole[:len(x)]

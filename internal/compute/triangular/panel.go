@@ -70,8 +70,7 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 }
 
 // Solve replaces the panel W by Y = T⁻¹·W: for each strip B, with the rows A above, Y_B =
-// T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A, which is one product. For Tᵀ, Solve goes from the last strip to the
-// first.
+// T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A, which is one product. For Tᵀ strips are in reverse order.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
 	case f.inverted:

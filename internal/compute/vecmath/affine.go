@@ -2,8 +2,7 @@ package vecmath
 
 import "math"
 
-// The functions of this file round every product and every sum, without fused operations: results
-// are the same in every tier.
+// The functions of this file round every product and every sum, in every tier.
 
 // Affine sets dst[i] = a·x[i] + b. dst may be x.
 func Affine[T Float](dst, x []T, a, b T) {

@@ -22,8 +22,7 @@ func ExpRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
 	expRelative(first(dst, n), x, x0, first(a, n), a0, first(b, n), b0)
 }
 
-// ELU sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] where x[i] < 0; NaN where
-// x[i] is NaN or −Inf. dst may be x.
+// ELU sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] where x[i] < 0; NaN for −Inf.
 func ELU[T Float](dst, x []T) {
 	elu(first(dst, len(x)), x)
 }

@@ -1,7 +1,6 @@
 package vecmath
 
-// Outer adds to each row of a matrix a multiple of x and then sums the rows with
-// weights: for i in ascending order
+// Outer adds multiples of x to the rows of a matrix and sums the rows: for i in ascending order
 //
 //	s_i = s_i + a_i·x,  y = y + b_i·s_i
 //

@@ -9,8 +9,7 @@ import (
 
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// viewOf returns the bytes of v, which share its memory, if v is a slice of float32, uint32 or
-// uint64 in the byte order of files.
+// viewOf returns bytes in the memory of v if the byte order is that of files.
 func viewOf(v any) (data []byte, ok bool) {
 	switch x := v.(type) {
 	case []float32:

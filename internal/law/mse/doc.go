@@ -10,9 +10,8 @@
 //
 //	MSE = v/m + (⌊m/b⌋·b(b−1) + r(r−1))·c/m²,  r = m mod b.
 //
-// Every law takes points of all sizes that float64 has, and a result is 0 or +Inf only if it is out
-// of range. Coordinates that are NaN or infinite give NaN. Every Error panics if x and y differ in
-// length or are empty, and if m < 1.
+// A result is 0 or +Inf only if it is out of range. Coordinates that are NaN or infinite give NaN.
+// Every Error panics if x and y differ in length or are empty, and if m < 1.
 //
 // docs/maps.md has the derivations and accuracies; docs/references.md has the papers.
 package mse

@@ -70,8 +70,7 @@ func (l ExponentialLaw) times(x, y []float64, m int, a, b float64) float64 {
 	return e.value(z)
 }
 
-// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c). The factors may be beyond the range of
-// float64 where the product is not.
+// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c), whose factors may be out of range.
 type product struct {
 	v, norms, dot, c float64
 }

@@ -61,8 +61,7 @@ func ConfluentExcess(d int, t float64) float64 {
 // is below 1e-18: both are roughly exp(−2t²/d).
 func far(d int) float64 { return 60 + 6*math.Sqrt(float64(d)) }
 
-// tail returns ₁F₁(d; d/2; −t) = Γ(d/2)/Γ(−d/2)·t^(−d)·Σ_s (d)_s(d/2+1)_s/(s!·t^s) for t > far(d),
-// summed while its terms fall.
+// tail returns ₁F₁(d; d/2; −t) = Γ(d/2)/Γ(−d/2)·t^(−d)·Σ_s (d)_s(d/2+1)_s/(s!·t^s) for t > far(d).
 func tail(d int, t float64) float64 {
 	n, half := float64(d), float64(d)/2
 	if d%2 == 0 || n*(half+1) >= t {

@@ -65,8 +65,7 @@ func (z pair) form(a, b float64) float64 {
 	return sum
 }
 
-// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y). A result that
-// rounding takes below 0 is 0.
+// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y).
 func homogeneous(x, y []float64, m, degree int, law func(z pair) float64) float64 {
 	if z := newPair(x, y, m); math.IsNaN(z.p) {
 		return math.NaN()

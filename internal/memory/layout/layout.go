@@ -18,8 +18,7 @@ func Heads[T dense.Float](m dense.Matrix[T], from, to, n int) dense.Matrix[T] {
 	return m.ColRange(from*d, to*d)
 }
 
-// CheckHeads returns an error unless heads of queries can read keyHeads heads of keys, and memory
-// holds an element for each head.
+// CheckHeads returns an error unless heads of queries can read keyHeads heads of keys.
 func CheckHeads[T dense.Float](heads, keyHeads int) error {
 	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
 		return fmt.Errorf("Heads = %d, KeyHeads = %d, want at least 1 and Heads a multiple of KeyHeads", heads, keyHeads)

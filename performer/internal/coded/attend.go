@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// LeastQueries is the least number of queries for which codes of keys and values repay the time
-// that it takes to make them.
+// LeastQueries is the least number of queries for which codes repay the time to make them.
 const LeastQueries = 64
 
 // Takes reports whether Attend can compute a in 8 bits: scores are products of at most

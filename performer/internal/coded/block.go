@@ -61,8 +61,7 @@ func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
 	b.later.begin(len(b.totals), c.V.Cols)
 }
 
-// later holds what tiles add to sums besides products of codes, until one product adds it for many
-// tiles.
+// later holds what tiles add besides products of codes, until one product adds it for many.
 type later struct {
 	tiles            int                     // at most mostLater
 	peaks, counts    scratch.Buffer[float32] // tiles×queries: logarithms, and sums of weights over 255

@@ -74,9 +74,8 @@ func ChosenBlocks[T dense.Float](a tiles.Attention[T], threshold float64, eightB
 	return c.blocks.orders
 }
 
-// SweepBlocks returns outputs of AttendBlocks, to rounding, for some queries, which ascend, with
-// each of several thresholds, which descend. read[t][i] is the number of keys that the query
-// rows[i] reads with threshold t.
+// SweepBlocks returns outputs of AttendBlocks, to rounding, for ascending queries and descending
+// thresholds. read[t][i] is the number of keys that the query rows[i] reads with threshold t.
 func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []float64, eightBits bool) (outs []dense.Matrix[T], read [][]int) {
 	s := &sweep[T]{rows: rows}
 	for range thresholds {

@@ -37,8 +37,7 @@ func (c *call[T]) shrunk() tiles.Attention[T] {
 }
 
 // Mend replaces the elements of outputs that are not finite by elements computed from smaller
-// values. Finite elements do not change, so that they do not depend on the size of values that
-// their query does not see.
+// values. Finite elements stay, so that they do not depend on values that their query does not see.
 func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T]) {
 	for i := range outputs.Rows {
 		to := outputs.Row(i)

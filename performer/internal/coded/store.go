@@ -99,8 +99,7 @@ func (s *store[T]) Piece(t int) {
 }
 
 // compensate adds the mean of what rounding left over of the values of tile t to their mean, so
-// that averages with equal weights have no error. Otherwise errors of equal values, which are
-// equal, would not average out.
+// that averages with equal weights have no error.
 func (s *store[T]) compensate(t int, means []T, count int) {
 	for l, scale := range s.values[t].Scales {
 		means[l] -= T(scale) * T(s.values[t].Sum(l)) / T(count)

@@ -20,9 +20,8 @@ type Attention[T dense.Float] interface {
 	Forward(c Call[T])
 
 	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count
-	// are zero. If the gradient of an output is zero, the gradient of its query is zero, and the
-	// query adds nothing to other gradients even if it is NaN. CanBackward returns an error that
-	// says why there are no gradients.
+	// are zero. If the gradient of an output is zero, its query adds nothing to gradients, even if
+	// it is NaN. CanBackward returns an error that says why there are no gradients.
 	Backward(c Call[T])
 	CanBackward() error
 

@@ -56,8 +56,7 @@ func (x *segmented[T]) decode(from *Recipe, r runs) {
 }
 
 type reader[T dense.Float] interface {
-	// whole computes the outputs of the rows of queries from ≤ i < to over all keys, except those
-	// of heads of keys to skip.
+	// whole computes the outputs of queries from ≤ i < to over all keys, except in heads to skip.
 	whole(from, to int)
 
 	// fetch prefetches tokens. read adds w.read and the tokens from w.near on to sums of query g.

@@ -122,8 +122,7 @@ func (b *block[T]) plainMean(order int) {
 	}
 }
 
-// With the signs c of a row y the factor f = ‖y‖²/cᵀy makes f·c the estimate of y whose products
-// are unbiased over rotations.
+// Over rotations the signs c of a row y have unbiased products with the factor ‖y‖²/cᵀy.
 func (b *block[T]) putSigns(to *coarse, at, order int) {
 	group := to.signs[at*to.words:][:to.words]
 	clear(group)

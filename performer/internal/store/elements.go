@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// The tokens of a tile of package tiles close together, so that outputs have the bits of exact
-// attention over all tokens.
+// The tokens of a tile close together, so that outputs have the bits of exact attention.
 type elements[T dense.Float] struct {
 	segmented[T]
 	first int // query

@@ -15,8 +15,7 @@ const (
 	// meanBits is the number of bits of the codes of means.
 	meanBits = 16
 
-	// A token counts for the mean if it is at most loudest times as large as the median of its
-	// block.
+	// A token counts for the mean if it is at most loudest medians of its block.
 	loudest = 4
 )
 
@@ -130,8 +129,7 @@ func (b *block[T]) roundMean(means *rows, at int) {
 	copy(b.mean, b.decoded)
 }
 
-// compensate adds what rounding left over of count rows, b.rest, to the mean of a block, unless
-// rounding of the mean takes more.
+// compensate adds what rounding left of rows, b.rest, to a mean, unless its rounding takes more.
 func (b *block[T]) compensate(means *rows, at, count int) {
 	if count == 0 {
 		return

@@ -36,8 +36,7 @@ func (p Places) seen(token int) int {
 	return token + 1 - low + min(p.Sinks, low)
 }
 
-// needed returns the first of n tokens that later queries see, apart from sinks, if the last back
-// tokens may be taken back.
+// needed returns the first of n tokens that later queries see if back tokens are taken back.
 func (p Places) needed(n, back int) int {
 	if !p.drops() {
 		return 0

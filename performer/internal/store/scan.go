@@ -156,8 +156,7 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 // upper is the factor of the upper plane of codes of 16 bits.
 const upper = 1 << 8
 
-// score turns products of query i with rows from row at on into scores, to which it adds scores of
-// the means of their blocks.
+// score turns products of query i into scores, to which it adds scores of means of blocks.
 func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
 }

@@ -22,8 +22,7 @@ type slabs[T dense.Float] struct {
 	spare []*slab[T]
 }
 
-// slabTokens is the number of tokens of a slab without a window. With fewer, processors read ahead
-// less.
+// slabTokens is the number of tokens of a slab: with fewer, processors read ahead less.
 const slabTokens = 1 << 12
 
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {

@@ -207,8 +207,7 @@ func (c *sums[T]) decode(from *Recipe, _ runs) {
 	}
 }
 
-// inspect returns an error for an exponent of no finite T, and for finite sums other than zero of a
-// feature without a reference.
+// Sums of a feature without a reference are zero or not finite.
 func (c *sums[T]) inspect(from Recipe) error {
 	row := make([]T, c.all[0].Sums().Cols)
 	for _, word := range from.Words {

@@ -87,8 +87,7 @@ func (c *causal[T]) leaveOut(b *tokenBlock[T], valid []bool) {
 	}
 }
 
-// keepDenominator stores the denominator of query i, for features relative to a scale, and δ_i in
-// DK and DV until the pass forKeys.
+// keepDenominator stores the denominator of query i and δ_i in DK and DV for the pass forKeys.
 func (c *causal[T]) keepDenominator(i int, total, mean T, relative logscale.Scale) {
 	if c.ref != nil && !c.history.kept {
 		total = T(math.Log(float64(total)) + math.Log(relative.Factor) + relative.Exponent*math.Ln2)

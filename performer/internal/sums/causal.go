@@ -13,9 +13,8 @@ const (
 	featuresPerPrefix = 16 // whose prefix sums are one piece
 )
 
-// purpose says what a causal pass computes. In every pass one side of the tokens is summed, and the
-// other side reads the sums [Katharopoulos et al. 2020]. With values v_j, gradients g_i of the
-// outputs and denominators D_i:
+// One side of the tokens is summed, and the other reads the sums [Katharopoulos et al. 2020]. With
+// values v_j, gradients g_i of the outputs and denominators D_i:
 //
 //   - forOutputs: keys are summed and queries read, from the first token to the last. The output of
 //     query i is Σ_{j≤i} (φ_i·φ_j)·[v_j, 1], before the division.

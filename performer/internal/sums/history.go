@@ -42,8 +42,7 @@ func (c *causal[T]) replays() bool { return c.back() && c.history.kept }
 
 // replay removes the last chunk from the history, sets the reference of ch to its reference, and
 // returns its number of rows. Sums of queries are multiplied by the same factors as sums of keys
-// were in the other direction: with the reference of an earlier chunk the features of keys are
-// larger by the same factors.
+// were in the other direction.
 func (c *causal[T]) replay(ch *chunk[T]) int {
 	t := &c.history
 	last := t.chunks[len(t.chunks)-1]

@@ -20,15 +20,13 @@ const mostCoordinate = 27.7
 
 // leastNorm is the least norm, other than zero, of a float32 value for features without logarithms.
 // Products of such a value with features of 2⁻⁴⁰ of a query and of a key are normal numbers.
-// Smaller values need logarithms.
 const leastNorm = 0x1p-46
 
 // RecentTokens is the number of tokens whose sums are added to the sums of all earlier tokens
 // together. A sum over n tokens then has about 256 + n/256 rounding errors.
 const RecentTokens = 256
 
-// mostDirect is the largest number of features for sums token by token. With many more features
-// products of matrices are as fast.
+// With more features than mostDirect products of matrices are as fast as sums by token.
 const mostDirect = 128
 
 // A piece is a share of the columns of values.

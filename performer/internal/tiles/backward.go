@@ -35,8 +35,7 @@ type Gradients[T dense.Float] struct {
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
 // With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Gradients
-// of keys that no query sees and of queries that see no key are zero. Bits do not depend on
-// GOMAXPROCS.
+// of keys that no query sees and of queries that see no key are zero.
 func Backward[T dense.Float](g Gradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.Gradients = g

@@ -78,8 +78,7 @@ func (t *Tile[T]) raise(i int, peak T) {
 	if peak == old {
 		return
 	}
-	// Before the first finite score the sums do not change: they are zero, or NaN or Inf from a
-	// score that is NaN or Inf.
+	// Before the first finite score the sums do not change: they are zero, NaN or Inf.
 	if old > T(math.Inf(-1)) {
 		factor := T(math.Exp(float64(old - peak)))
 		vecmath.Scale(t.sums.Rows(i+1).Row(i), factor)

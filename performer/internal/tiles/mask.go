@@ -69,8 +69,7 @@ func (m *Mask[T]) from(place, first, end int) int {
 	return min(max(place-m.Past-first, 0), end-first)
 }
 
-// Queries returns the run of queries from ≤ i − first < to, of the queries first ≤ i < end, that
-// see key j, apart from Pairs.
+// Queries returns the run from ≤ i − first < to of queries first ≤ i < end that see key j.
 func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	to = end - first
 	switch sink := j < m.sinks(); {
@@ -230,9 +229,8 @@ func (w *view[T]) open(j, i int) bool {
 }
 
 // product adds s·x to y by mul. s are weights of pairs, keys×queries. The rows of x belong to the
-// queries if ofQueries is set, and otherwise to the keys; the rows of y belong to the other side. A
-// pair whose query does not see the key has the weight zero, and adds nothing even if x is not
-// finite. clean is memory for x.
+// queries if ofQueries is set, and otherwise to the keys. A pair whose query does not see the key
+// has the weight zero, and adds nothing even if x is not finite. clean is memory for x.
 func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
 	if !w.closed || layout.Finite(x) {
 		mul(s, x, y)

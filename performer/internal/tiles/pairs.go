@@ -10,9 +10,8 @@ import (
 )
 
 // Pairs says for each pair of a query and a key of one head what is added to its score, and whether
-// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask are broadcast
-// over heads, sequences or queries. Keys beyond the columns of Bias or Mask are closed, and so are
-// pairs with a bias of −Inf.
+// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask are broadcast.
+// Keys beyond Bias or Mask are closed, and pairs with a bias of −Inf.
 type Pairs[T dense.Float] struct {
 	Bias           dense.Tensor[T]    // zero if there is none
 	Mask           dense.Tensor[bool] // zero if there is none

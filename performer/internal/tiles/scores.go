@@ -9,9 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Scores says how scores and weights are computed from products of queries and keys. A score is s =
-// Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are exp(s), over their
-// sum plus Sink unless Unnormalised.
+// A score is s = Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are
+// exp(s), over their sum plus Sink unless Unnormalised.
 type Scores struct {
 	Scale, Softcap float64
 	Unnormalised   bool

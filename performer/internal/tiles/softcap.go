@@ -8,8 +8,7 @@ import (
 )
 
 // softcap replaces x by c·tanh(x/c), with tanh y = ±(1 − e)/(1 + e), e = exp(−2|y|). Near zero 1 −
-// e would cancel, and tanh y is a quotient of polynomials. memory has at least the length of x. If
-// c is infinite, x does not change.
+// e would cancel, and tanh y is a quotient of polynomials. If c is infinite, x does not change.
 func softcap[T dense.Float](x []T, c T, memory []T) {
 	if math.IsInf(float64(c), 0) {
 		return
