@@ -152,8 +152,7 @@ func (e exact[T]) Describe() sequence.Description {
 	return d
 }
 
-// fewTogether is the largest number of queries of all heads over a head of keys that are computed
-// together: they read keys and values once.
+// Up to fewTogether queries over a head of keys read keys and values once.
 const fewTogether = 32
 
 func (e exact[T]) CanBackward() error { return nil }

@@ -95,8 +95,7 @@ func (a *allocation) shrink() {
 	a.set(at, a.bits[at]-a.step)
 }
 
-// climb gives a step of bits to a segment, or moves a step from a segment to another one, as long
-// as the noise decreases and the bits fit.
+// climb gives or moves a step of bits while the noise decreases and the bits fit.
 func (a *allocation) climb(fits func() bool) {
 	for {
 		up, down, best := -1, -1, 1e-9*totalNoise(a.variances, a.bits)

@@ -231,8 +231,7 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	return part
 }
 
-// rotationError is the relative error that a rotation of float32 gives a squared norm: measured, in
-// the dimensions where it is largest.
+// rotationError is the largest measured relative error of a squared norm after rotation.
 const rotationError = 0x1.8p-23
 
 func roundoff(v float64) float64 {

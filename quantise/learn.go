@@ -222,8 +222,7 @@ func energyOf(y dense.Matrix[float64], d int) (sum float64) {
 	return (sum + priorRows*float64(y.Cols)/float64(d)) / float64(y.Rows+priorRows)
 }
 
-// priorRows is the number of rows with equal energy in all directions that energyOf adds: a later
-// row may have what the sample lacks.
+// energyOf adds priorRows rows of equal energy in all directions: samples lack directions.
 const priorRows = 4
 
 func haar(n int, rng *rand.Rand) dense.Matrix[float64] {

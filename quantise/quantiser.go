@@ -16,8 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
-// and goroutines may share a Quantiser.
+// Quantiser encodes vectors of R^d and prepares queries. Goroutines may share a Quantiser.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of encoded vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)

@@ -15,7 +15,7 @@ type SearchOptions[T dense.Float] struct {
 	// word is 1. A nil set excludes no rows. Sets must not change during a search.
 	Only, Except []uint64
 
-	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
+	// Accept reports whether a search may return the row with the number id; nil accepts all rows.
 	// Searches call Accept from several goroutines.
 	Accept func(id int) bool
 

@@ -1,5 +1,4 @@
-// Package table learns a column of a table from the other columns. One value encodes raw rows,
-// predicts them, and is written to one file:
+// Package table learns a column of a table from the other columns.
 //
 //	t, err := table.Read(file, table.ReadOptions{})
 //	rest, held := t.Split(0.2, src)

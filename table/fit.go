@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-// Options are the parameters of Fit, which with zero Options finds the kind of each column, such as
-// number or date, from the values of the column.
+// Options are the parameters of Fit. With zero Options Fit finds the kind of every column: number,
+// date, category, text and so on.
 type Options struct {
 	Category []string // columns that are categories though they have numbers or dates
 	Skip     []string // columns to leave out
@@ -43,8 +43,7 @@ type Options struct {
 	Progress func(done, total int, family string)
 }
 
-// Model predicts a column of a table of texts, the target, from the other columns. A Model never
-// changes, so that goroutines may share a Model.
+// Model predicts a column of a table from other columns. Goroutines may share a Model.
 type Model struct {
 	target     string
 	columns    []Column
@@ -56,8 +55,7 @@ type Model struct {
 const least = 20
 
 // Fit learns to predict the column target of t from the other columns, as the package documentation
-// describes. If ctx ends, Fit returns the error of ctx, and the best model so far, or nil if no
-// family of models has been compared.
+// describes. If ctx ends, Fit returns the error of ctx, and the best model so far or nil.
 //
 // Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
 // is not a column or does not vary, for options that name the target or a column that t lacks, for

@@ -18,8 +18,8 @@ const (
 	clockShare = 100 // the work of exact attention over the work of the small call
 	clockKeys  = 256 // the keys of the small call
 
-	// The first call takes up to three times as long as the next ones, because its memory is new
-	// and idle processors have to wake up.
+	// The first call takes up to three times as long as the next ones: memory is new, and
+	// processors wake.
 	clockRuns = 3
 )
 

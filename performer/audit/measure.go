@@ -29,8 +29,7 @@ type Options struct {
 // performer.Exact for all heads of the approximations, or a performer.Batch of Exacts with as many
 // heads as the approximations. Measure ignores the options Bits and TopK of the argument exact.
 //
-// Measure samples row i of the Lq rows of q at most once for each head, with a probability of at
-// most 1 in proportion to
+// Measure samples row i of the Lq rows of q, for each head, with a probability proportional to
 //
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1.
 //

@@ -19,8 +19,7 @@ const (
 	pilotSlow = 10  // the time of a pilot over that of its multiply-adds and exponentials
 )
 
-// replicateBlocks is the mean number of blocks of m₀ features of a replicate: one block for Y₀, and
-// 2ⁿ blocks with the probability P(n).
+// A replicate has one block of m₀ features for Y₀, and 2ⁿ blocks with the probability P(n).
 const replicateBlocks = 1 + 2*(1-decay)/(1-2*decay)
 
 type estimateCost struct {

@@ -12,8 +12,7 @@ import (
 type pilot struct {
 	features int
 
-	// variance is the variance of the ratio Y₀, and correction the mean square of the correction Δ,
-	// both summed over all elements of the output.
+	// variance is that of Y₀, and correction the mean square of Δ, summed over the output.
 	variance, correction float64
 
 	// settled is false if 4096 features are too few, or no prediction is possible, for the reason.

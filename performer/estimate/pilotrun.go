@@ -51,8 +51,7 @@ func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 	return l
 }
 
-// round samples the outputs of the 8 longest queries, and one output of each of 24 sets of the
-// other queries, which have similar lengths.
+// round samples the 8 longest queries, and one of each of 24 sets of similar other queries.
 func (l *pilotRun[T]) round(ctx context.Context) error {
 	l.rounds++
 	first, sets := len(l.order), 0

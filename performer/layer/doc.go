@@ -1,5 +1,4 @@
-// Package layer adds learned projections to attention: a multi-head attention layer with files of
-// weights and gradients of all parameters.
+// Package layer adds learned projections, files of weights and gradients to attention.
 //
 // A [MultiHead] maps rows to queries, keys and values by linear maps, rotates and normalises
 // queries and keys if [Options] says so, runs a performer.Batch, and may map the heads to the

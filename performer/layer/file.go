@@ -44,9 +44,8 @@ var (
 	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read returns a layer with the given attention and the weights in the tensors of the file f whose
-// names begin with prefix, such as "model.layers.0.self_attn.". After the prefix, names must be
-// those of one of five kinds of layers:
+// Read returns a layer with the given attention and the tensors of f whose names begin with prefix,
+// such as "model.layers.0.self_attn.". After prefix, names of tensors are of five kinds:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths

@@ -17,8 +17,7 @@ type Widths struct {
 	// become keys, and Values of rows that become values. A zero Keys or Values means Input.
 	Input, Keys, Values int
 
-	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and
-	// values. A zero KeyHeads means Heads.
+	// Heads is the number of heads of queries, KeyHeads of keys; a zero KeyHeads means Heads.
 	Heads, KeyHeads int
 
 	// HeadDim and HeadValues are the dimensions of keys and values of a head. A zero HeadDim means
@@ -28,8 +27,7 @@ type Widths struct {
 	// Output is the dimension of the output of the layer; zero means Input.
 	Output int
 
-	// NoOutput omits the output projection: the layer returns the outputs of all heads side by
-	// side. Bias adds biases to all projections.
+	// NoOutput omits the output projection, and Bias adds biases to all projections.
 	NoOutput, Bias bool
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rule says how a [Recurrence] updates the matrix S, the state of a head, with a token that has a
-// key k, a value v, a decay g and a strength β.
+// Rule says how a token of a [Recurrence] updates the state matrix S of a head.
 type Rule int
 
 const (

@@ -25,8 +25,7 @@ type Tokens[T dense.Float] struct {
 	// Linear and Gated, which have no strength β.
 	Beta dense.Matrix[T]
 
-	// Lengths are the numbers of tokens of the sequences, which follow one another in the rows of
-	// Tokens. Nil Lengths stand for one sequence.
+	// Lengths are the numbers of tokens of successive sequences; nil stands for one sequence.
 	Lengths []int
 }
 

@@ -205,8 +205,7 @@ func (h *heldOut) calibration() float64 {
 	return floats.Norm(bins[:], 1) / floats.Sum(h.weights)
 }
 
-// If clearly is set, the mean loss is smaller by more than a standard error of the difference, to
-// which rows of a group count as one.
+// If clearly is set, the loss is smaller by more than a standard error over groups.
 func (h *heldOut) better(other *heldOut, clearly bool) bool {
 	total, at, gains := floats.Sum(h.weights), make(map[int]int), []float64(nil)
 	mean := 0.0

@@ -41,8 +41,7 @@ func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// Without leastShare float32 rounds the weight of a row that is far off to 0, and an output that
-// varies in this row alone does not vary.
+// With less, float32 rounds weights to 0, and an output of one such row does not vary.
 const leastShare = 1e-30
 
 func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {

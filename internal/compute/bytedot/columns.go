@@ -32,8 +32,7 @@ func (c *Columns) shape(k, n int, coded bool) {
 	c.bytes = cache.Aligned(c.bytes, Padded(n)*four*groups(k))
 }
 
-// signed reports whether the sums of products need corrections. Kernels for NEON take bytes less
-// 128, and all other kernels take bytes.
+// Kernels for NEON take bytes less 128, and all other kernels take bytes.
 func (c *Columns) signed() bool { return c.coded != (tier == simd.NEON) }
 
 const panel = 4

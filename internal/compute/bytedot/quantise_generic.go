@@ -48,8 +48,7 @@ func encode(x float32) int8 {
 	return int8(math.RoundToEven(float64(x)))
 }
 
-// transposeReference writes the groups of four codes of 16 rows as unsigned codes: the groups of
-// the same inner indices are adjacent.
+// transposeReference writes unsigned codes, with groups of the same inner indices adjacent.
 func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	for g := range groups {
 		to := dst[g*step:][:four*Lanes]

@@ -150,7 +150,7 @@ func (c *Factor) OtherHalf(w dense.Matrix[float64]) {
 }
 
 // Invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before
-// lo are zero. The error is the error of ctx.
+// lo are zero.
 func (c *Factor) Invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
 	n := c.r.Rows
 	parallel.Pieces(len(c.diag), func(i int) {

@@ -64,8 +64,7 @@ func newSource[T dense.Float](phi Map[T]) *source[T] {
 	return &source[T]{phi: phi, residual: residual.Of[T](phi)}
 }
 
-// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns. name is
-// the name of the package in the message.
+// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns.
 func CheckPoints[T dense.Float](name string, phi Map[T], x dense.Matrix[T]) {
 	if phi == nil {
 		panic(name + ": the Model is zero, want a fitted one")

@@ -23,8 +23,7 @@ const (
 	serialBelow = 1 << 20
 )
 
-// tileBytes is the size in bytes of a tile that stays in the first cache until its epilogue,
-// together with a strip of A and a panel of B.
+// tileBytes leaves room in the first cache for a strip of A and a panel of B.
 var tileBytes = cache.L1 / 3
 
 type call[T Float] struct {

@@ -18,8 +18,7 @@ const (
 	packGrain = 1 << 14
 )
 
-// Packed is a right operand in the layout that kernels read. The zero value is ready for Pack.
-// Goroutines may share a packed operand.
+// Packed is a right operand. The zero value is ready for Pack. Goroutines may share an operand.
 type Packed[T Float] struct {
 	rows, cols int
 	// data holds, for each block of depth rows, panel after panel, and for each panel row after

@@ -74,8 +74,7 @@ func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	k.rows(dst, x, n, d, turns, inverse)
 }
 
-// transposing is the number of elements of a row that are transposed into a block and back in the
-// time of one rotation of the row in pure Go.
+// transposing elements are transposed and back in the time of one rotation in pure Go.
 const transposing = 8
 
 func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {

@@ -16,8 +16,7 @@
 //	Collect(dst, sums, words, width)
 //
 // Rows may lie in several slices, with a call for each slice. The bits are those of one call if
-// every slice but the last has a multiple of GroupRows rows. All sums are sums of integers, so that
-// results are the same in every tier.
+// every slice but the last has a multiple of GroupRows rows. Results are the same in every tier.
 package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"

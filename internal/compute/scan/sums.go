@@ -124,8 +124,7 @@ func weighAgain(group []uint64, w, scales []float32, odd int) {
 	group[stepWord] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
 }
 
-// putWeight writes the multiple of row i of a group that was cleared: as two digits for AVX-512,
-// and as an integer of 16 bits otherwise.
+// putWeight writes two digits for AVX-512, and an integer of 16 bits otherwise.
 func putWeight(group []uint64, i int, whole int16) {
 	if tierOfProducts() == simd.AVX512 {
 		low := int8(whole)

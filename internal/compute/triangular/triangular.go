@@ -11,8 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Block is the order of the triangles on the diagonal that a Factor inverts. A PanelFactor inverts
-// the smaller strips of package matmul.
+// Block is the order of the triangles on the diagonal that a Factor inverts.
 const Block = matmul.MaxInvert
 
 // Factor is a lower-triangular matrix T that is prepared for systems with T and Tᵀ. The zero value

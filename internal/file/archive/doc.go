@@ -1,5 +1,4 @@
-// Package archive writes maps, projections, kernels, sums, states and models as safetensors files
-// or bytes, and reads them back to the bit.
+// Package archive writes values as safetensors files or bytes, and reads them back to the bit.
 //
 // A value is a struct of exported fields, or a value of an interface type or pointer type of
 // package registry. Each part of a value has a name: the name of the value and the names of fields,

@@ -47,8 +47,7 @@ func arcCosine(psi float64) (first, second float64) {
 		sin, cos := math.Sincos(psi)
 		return sin - psi*cos, psi*(1+2*cos*cos) - 3*sin*cos
 	}
-	// With the terms t_i and u_i of sin ψ and sin 2ψ they are −Σ 2i·t_i and Σ (i−1)·u_i without the
-	// terms that cancel, i < 1 and i < 2.
+	// With the terms t_i, u_i of sin ψ, sin 2ψ they are −Σ_{i≥1} 2i·t_i and Σ_{i≥2} (i−1)·u_i.
 	t, u := psi, 2*psi
 	for i := 1.0; i < 12; i++ {
 		step := -psi * psi / (2 * i * (2*i + 1))

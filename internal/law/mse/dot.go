@@ -12,7 +12,6 @@ import (
 // ensemble e, and nil if no law is known. With P = ‖x‖²‖y‖² + 2s², independent rows have MSE = (P −
 // s²)/m, or (T − s²)/m of fixed length, with T = dP/(d+2), and orthogonal rows, for m ≤ d,
 // (1/m)·((d−m)/(d−1))·(T − s²), and 2T/(dm) more with lengths from χ(d) [Choromanski et al. 2017].
-// The other ensembles have another T.
 func DotProduct(e orf.Ensemble) Error {
 	var law func(z pair, m int) float64
 	switch e := e.(type) {

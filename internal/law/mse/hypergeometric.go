@@ -8,8 +8,7 @@ import (
 // Confluent returns ₁F₁(d; d/2; t) = Σ_k (d)_k t^k/((d/2)_k k!) for d ≥ 1, in O(√d). For t ≥ 0 the
 // relative error is a few units in the last place. For t < 0 Kummer's transformation [DLMF 13.2.39]
 // gives an absolute error of a few 1e-16. Below −far(d), for odd d and −t > d(d/2+1), the
-// asymptotic series [DLMF 13.7.2] has a relative error of 1e-13. Otherwise the value is 0 there,
-// with an absolute error below 1e-18.
+// asymptotic series [DLMF 13.7.2] has a relative error of 1e-13. Otherwise it is 0 there.
 func Confluent(d int, t float64) float64 {
 	checkDimension(d)
 	half := float64(d) / 2

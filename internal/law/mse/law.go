@@ -210,8 +210,8 @@ func OfIndependent(features, source string, rows orf.Ensemble, scale float64, ms
 	})
 }
 
-// OfScheme is the law of features h(x)/√m·f_k(w_iᵀx) over independent rows. noise is the relative
-// error of f.
+// OfScheme is the law of features h(x)/√m·f_k(w_iᵀx), independent rows w_i and a relative error
+// noise of f.
 func OfScheme(h func(x []float64) float64, f []func(t float64) float64, noise float64) Law {
 	return Law{over: func(r Rows) (Estimate, bool) {
 		return Estimate{

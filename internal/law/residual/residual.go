@@ -9,8 +9,7 @@ type Map[T dense.Float] interface {
 }
 
 // Residual is a map whose features are those of the projections of k(x, ·) onto a subspace. So
-// ‖φ(x)‖² ≤ k(x, x), and the difference is the variance of a process of kernel k given the
-// subspace.
+// ‖φ(x)‖² ≤ k(x, x), and the difference is the variance given the subspace.
 type Residual[T dense.Float] interface {
 	// AddResiduals adds weight·k(x_i, x_i) − ‖φ_i‖² to dst_i, for the rows φ_i = √weight·φ(x_i) of
 	// phi. It adds 0 if the difference may be rounding.

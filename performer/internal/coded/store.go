@@ -108,9 +108,8 @@ func (s *store[T]) compensate(t int, means []T, count int) {
 
 const most = 127
 
-// usualKeys reports whether codes with the given scales stand for x, rotated differences of count
-// keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
-// scores do, and lose no significant digits.
+// usualKeys reports whether codes with the given scales stand for x whatever the size of a query
+// is: products with scales overflow only if scores do, and lose no significant digits.
 func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// firstTokens is the number of first tokens that a query reads in any case, because softmax
-	// attention gives them large weights.
+	// A query reads the firstTokens first tokens, because softmax attention gives them large
+	// weights.
 	firstTokens = 4
 
 	// More is the least number of tokens that a query reads beside the chosen keys: it reads all

@@ -158,8 +158,7 @@ func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo,
 	}
 }
 
-// Merge adds the sums of features lo ≤ f < hi of other, whose keys come later, to acc. Goroutines
-// may merge different features at once.
+// Merge adds features lo ≤ f < hi of other. Goroutines may merge different features at once.
 func (acc *Accumulator[T]) Merge(other *Accumulator[T], lo, hi int) {
 	acc.merge(other.Ref, other.Sums(), lo, hi)
 }

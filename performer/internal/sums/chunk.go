@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// The scores of bandRows rows of a chunk are computed in one product. Two such products compute
-// three quarters of the square of all scores.
+// Two products of bandRows rows compute three quarters of the square of all scores.
 const bandRows = ChunkRows / 2
 
 // chunk is a run of tokens of one block that share a reference.

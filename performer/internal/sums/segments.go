@@ -13,8 +13,7 @@ const (
 	mergeGrain   = 1 << 13
 )
 
-// segments sums keys in segments. A piece is a segment, and while merging some features, whose sums
-// over the segments are added up in order.
+// A piece is a segment, and while merging some features of all segments in order.
 type segments[T dense.Float] struct {
 	e             *Engine[T]
 	k, v          dense.Matrix[T]

@@ -13,8 +13,7 @@ const grain = 64
 // often, and a smaller number divides the queries among more processors.
 func Queries(n int) int { return min(max(n/32/grain, 1), 4) * grain }
 
-// Attention is the attention of one head: the queries Q (Lq×d) over the keys K (Lk×d) and values V
-// (Lk×dv), with the outputs Dst (Lq×dv).
+// Attention has Q (Lq×d), K (Lk×d), V (Lk×dv) and outputs Dst (Lq×dv) of one head.
 type Attention[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T]
 	Scores       Scores

@@ -149,8 +149,7 @@ func (b *backward[T]) forward(piece int) {
 	pool.Put(&gradientTiles, w)
 }
 
-// logSink returns the gradient with respect to log Scores.Sink, −Σ_i P_i·δ_i with the share P_i of
-// the sink in the weights of query i.
+// logSink returns −Σ_i P_i·δ_i with the share P_i of the sink in the weights of query i.
 func (b *backward[T]) logSink() (sum float64) {
 	for i, mean := range b.mean {
 		sum -= float64(mean) * math.Exp(math.Log(b.Scores.Sink)-float64(b.shift[i])-float64(b.log[i]))

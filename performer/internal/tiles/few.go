@@ -43,8 +43,7 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	matmul.MulOnce(1, scores, v, 1, t.sums.Rows(n))
 }
 
-// totalsAtOnce is the number of rows of weights that are summed together, because each addition to
-// a sum waits for the addition before.
+// totalsAtOnce sums are computed together: each addition to a sum waits for the one before.
 const totalsAtOnce = 4
 
 // addTotals adds the weights of queries from query i on to their totals, in the order of ExpRows.
