@@ -12,7 +12,8 @@ import (
 type AttendArgs[T dense.Float] struct {
 	// Q (B, H, Lq, d) holds Lq queries of dimension d in each of H heads of B sequences. K (B, Hk,
 	// L, d) and V (B, Hk, L, dv) hold L keys of dimension d and L values of dimension dv in each of
-	// Hk heads. Head h of the queries reads head ⌊h·Hk/H⌋ of the keys; H is a multiple of Hk.
+	// Hk heads. Head h of H heads of queries reads head ⌊h·Hk/H⌋ of Hk heads of keys; H is a
+	// multiple of Hk.
 	Q, K, V dense.Tensor[T]
 
 	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede K and V.
@@ -24,8 +25,9 @@ type AttendArgs[T dense.Float] struct {
 
 	// Mask is true where a query may see a key. Mask has the shape (B, H, Lq, Lk) of B sequences, H
 	// heads, Lq queries and the Lk keys of PastK and K, or 1 in place of B, H or Lq, which is
-	// broadcast. Queries see no key beyond the columns of Mask. Only [Exact] accepts a Mask with
-	// several rows; [Linear] and package blocks also accept a Mask with one row, for all queries.
+	// broadcast. Queries see no key beyond the columns of Mask. Only [Exact] accepts a Mask with a
+	// row for each query; [Linear] and package blocks also accept a Mask with one row, for all
+	// queries.
 	//
 	// The first keys of a sequence are padding if Mask or Bias hides these keys from every query.
 	// The place of a key is the number of earlier keys, hidden or not, that are not padding.
@@ -38,7 +40,7 @@ type AttendArgs[T dense.Float] struct {
 	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.
 	Scores Scores
 
-	// LogSums makes [Attend] of an [Exact] return in Result.LogSums the log sums of weights.
+	// LogSums makes [Attend] of an [Exact] return logarithms of sums of weights in Result.LogSums.
 	LogSums bool
 
 	// LearnBias makes [AttendBackward] return the gradient with respect to Bias.
@@ -79,11 +81,12 @@ type Result[T dense.Float] struct {
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),
 //	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
-// Query i of the Lq queries of a sequence has the place i + P with P keys in PastK, and i + n − Lq
-// if Lengths has n for the sequence, in each case less the number of first keys that are padding.
-// In causal attention a query does not see keys after the place of the query. A key or a value that
-// is NaN does not change the outputs of queries that do not see the key. The output of a query that
-// sees no key is zero. With PastK, Attend copies all keys and values.
+// With P keys in PastK, query i of a sequence has the place i + P, less the number of first keys
+// that are padding. With Lengths[b] = n, query i of the Lq queries of sequence b has the place i +
+// n − Lq, less the number of first keys that are padding. In causal attention a query does not see
+// keys after the place of the query. A key or a value that is NaN does not change the outputs of
+// queries that do not see the key. The output of a query that sees no key is zero. With PastK,
+// Attend copies all keys and values.
 //
 // Attend returns an error for shapes that do not fit, a Mask of several rows, a Bias, Scores or
 // LogSums without Exact, and hidden or past keys with attention of a type outside packages

@@ -20,7 +20,8 @@ import (
 // With Softmax, query i gives key j the weight exp(Scale·q_iᵀk_j). The zero Softmax is
 // bidirectional, with the scale 1/√d for queries of dimension d.
 type Softmax struct {
-	// Scale multiplies q_iᵀk_j; zero means 1/√d. Only [Exact] accepts a negative Scale.
+	// Scale multiplies the products q_iᵀk_j of queries and keys in R^d; zero means 1/√d. Only
+	// [Exact] accepts a negative Scale.
 	Scale float64
 
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.

@@ -30,10 +30,11 @@ type LinearOptions struct {
 // Forward may be q, k or v itself where shapes allow, or disjoint from all three.
 //
 // With feature maps that are [rff.LogMap]s a normalised output is a weighted average of values, to
-// rounding. With feature maps that are not [rff.LogMap]s the sum of the weights of a query, by
-// which the output is divided, may be zero or negative. If there are keys, but every weight of a
-// query is exactly zero, the normalised output is 0/0 = NaN and the unnormalised output is zero.
-// NaN and Inf in q, k, v or dout reach every dependent output and gradient.
+// rounding, unless the logarithm of a feature overflows the type T. With feature maps that are not
+// [rff.LogMap]s the sum of the weights of a query, by which the output is divided, may be zero or
+// negative. If there are keys, but every weight of a query is exactly zero, the normalised output
+// is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
+// dependent output and gradient.
 //
 // CanBackward returns an error unless the feature maps of queries and of keys are
 // [rff.Differentiable], or [rff.DifferentiableLog] if the attention uses logarithms of features.

@@ -26,7 +26,7 @@ type stateShape struct{ Heads, KeyHeads, D, DV int }
 func (s *State[T]) shape() stateShape { return stateShape{s.heads, s.keyHeads, s.d, s.dv} }
 
 // MarshalBinary returns the State s as a file in the format safetensors, which any architecture can
-// read. A State that UnmarshalBinary sets has the outputs of s, bit for bit.
+// read. A State that UnmarshalBinary sets from the file computes the outputs of s, bit for bit.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState

@@ -62,7 +62,8 @@ type Codes[T dense.Float] interface {
 	// with SearchOptions.Rows, twice. SearchAll returns an error if hits and queries differ in
 	// length, if the quantiser has not prepared a query, if queries differ in Measure, if
 	// SearchOptions.Centres is negative, if SearchOptions.Rows fails or writes a row that is not
-	// finite, or if ctx ends. After an error hits are undefined. A nil ctx panics.
+	// finite, or if ctx ends. After an error of SearchAll the elements of hits are undefined. A nil
+	// ctx panics.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
 	// Within returns, best first, all rows that SearchOptions select and whose inner product or

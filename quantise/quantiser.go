@@ -27,9 +27,10 @@ type Quantiser[T dense.Float] interface {
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
 	// the argument cosine, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times
 	// the mean and (‖x‖‖y‖)² times the variance that Theory returns for the cosine, and the
-	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The variance is NaN for Bits > 1 and
-	// fewer than 32 rotated coordinates. For a quantiser of Learn, Theory averages the variance
-	// over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the mean.
+	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The variance that Theory returns is NaN
+	// for Bits > 1 and fewer than 32 rotated coordinates. For a quantiser of Learn, Theory averages
+	// the variance over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the
+	// mean.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a

@@ -12,7 +12,7 @@ import (
 type SearchOptions[T dense.Float] struct {
 	// Only is a set of rows, and searches ignore rows outside of Only. Except is a set of rows that
 	// searches ignore. Row i is in Only or Except if the slice has a word i/64 and bit i%64 of the
-	// word is 1. A nil set excludes no rows. Sets must not change during a search.
+	// word is 1. A nil Only or Except excludes no rows, and neither may change during a search.
 	Only, Except []uint64
 
 	// Accept reports whether a search may return the row with the number id; nil accepts all rows.

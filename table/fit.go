@@ -185,7 +185,7 @@ func maybeClasses(name string, y []float64) string {
 // Target returns the name of the column that the model predicts.
 func (m *Model) Target() string { return m.target }
 
-// Columns returns the columns that the model uses, and those that it leaves out.
+// Columns returns the columns that the model uses or leaves out.
 func (m *Model) Columns() []Column {
 	all := slices.Clone(m.columns)
 	for i := range all {

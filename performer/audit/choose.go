@@ -22,7 +22,7 @@ type ChooseOptions struct {
 	// costs no more than the attention is predicted to save in so many Calls. Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search, over that of exact attention. Zero means ½.
+	// Budget bounds the cost of a search as a multiple of that of exact attention. Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds

@@ -21,7 +21,8 @@ type Report struct {
 	// if all rows are sampled, or have equal relative errors. High is +Inf if the effective number
 	// of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i = ‖out_i−exact_i‖²/p_i, over rows i
 	// sampled with a probability p_i < 1. Low is 0 and High is +Inf if the sample has one row, or
-	// if (Σ z_i)²/Σ z_i² is below 8 for the squared norms z_i = ‖exact_i‖²/p_i.
+	// if (Σ z_i)²/Σ z_i² is below 8 for z_i = ‖exact_i‖²/p_i, over rows i sampled with a
+	// probability p_i < 1.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all

@@ -44,7 +44,7 @@ const (
 // … for which the relative error of up to 256 queries of the last quarter of the tokens is below
 // 0.85 times the tolerance by two standard errors. ChooseTopK does not guarantee the tolerance:
 // rare queries that miss an important key may not be among the measured queries. A head that needs
-// more than a third of its keys for the tolerance reads all keys.
+// more than a third of the keys for the tolerance reads all keys.
 //
 // The argument exact is a performer.Exact, or a performer.Batch of Exacts. For each TopK that
 // ChooseTopK tries, a performer.State appends all tokens and computes the output of each measured

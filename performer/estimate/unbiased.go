@@ -16,8 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The default is bidirectional attention with the scale 1/√Dim,
-// 32 replicates per estimate, and as many random features as [Unbiased.Pilot] finds.
+// UnbiasedOptions adjusts [Unbiased]. By default UnbiasedOptions stand for bidirectional attention
+// with the scale 1/√Dim, 32 replicates per estimate, and as many random features as
+// [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
 	// Dim is the dimension d of queries and keys, at least 1.
 	Dim int

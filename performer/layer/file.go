@@ -45,7 +45,8 @@ var (
 )
 
 // Read returns a layer with the given attention and the tensors of f whose names begin with prefix,
-// such as "model.layers.0.self_attn.". After prefix, names of tensors are of five kinds:
+// such as "model.layers.0.self_attn.". After prefix, names of tensors must be of one of five kinds,
+// such as those of PyTorch's nn.MultiheadAttention:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
@@ -57,7 +58,7 @@ var (
 // of queries and keys. If one or two of the tensors q_proj.bias, k_proj.bias and v_proj.bias are
 // missing, Read sets the missing biases to zero. Read transposes the tensors c_attn.weight and
 // c_proj.weight of GPT-2 if c_attn.weight has more columns than rows. A file of weights has neither
-// the options of rotary positions nor the ε of norms: opts has these.
+// the options of rotary positions nor the ε of norms, which are in opts.
 //
 // Read returns an error that names a missing tensor, one of wrong shape or type, or one with the
 // prefix that is no part of the layer; Read ignores the masks bias and masked_bias of GPT-2. Read

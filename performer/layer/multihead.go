@@ -59,7 +59,7 @@ type Projections[T dense.Float] struct {
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
 	// Output is the matrix W_O (E_out×H·dv) that maps the outputs of H heads of dimension dv to
-	// outputs of dimension E_out; a zero Output leaves it out.
+	// outputs of dimension E_out; a zero Output omits the projection.
 	Output dense.Matrix[T]
 
 	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of their matrices.
@@ -164,7 +164,7 @@ func (l *MultiHead[T]) dims() (query, key, value, out int) {
 }
 
 // Projections returns views of the weights of the layer, or copies of type T of weight matrices of
-// 16-bit numbers. Changes of the views change the layer.
+// 16-bit numbers. Changes of views that Projections returns change the layer.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.matrix(), Key: l.key.matrix(), Value: l.value.matrix(), Output: l.output.matrix(),

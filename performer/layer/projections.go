@@ -20,8 +20,8 @@ type Widths struct {
 	// Heads is the number of heads of queries, KeyHeads of keys; a zero KeyHeads means Heads.
 	Heads, KeyHeads int
 
-	// HeadDim and HeadValues are the dimensions of keys and values of a head. A zero HeadDim means
-	// Input/Heads, which must be an integer. A zero HeadValues means HeadDim.
+	// HeadDim is the dimension of queries and keys of a head, HeadValues that of values. A zero
+	// HeadDim means Input/Heads, which must be an integer. A zero HeadValues means HeadDim.
 	HeadDim, HeadValues int
 
 	// Output is the dimension of the output of the layer; zero means Input.

@@ -15,7 +15,7 @@ import (
 // RotaryOptions are the options of rotary positions (RoPE). The zero RotaryOptions rotates all d
 // coordinates of a head, in pairs of coordinates i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
-	// The first Dim coordinates of a head rotate, an even number. Zero means all coordinates.
+	// The first Dim coordinates of a head rotate; Dim is even. Zero means all coordinates.
 	Dim int
 
 	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. Zero means 10000.

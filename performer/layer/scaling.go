@@ -53,9 +53,9 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 }
 
 // RotaryLlama3 divides small rotary angles by Factor and keeps large rotary angles [Grattafiori et
-// al. 2024]. An angle of ω per token makes t = Context·ω/2π full turns in Context tokens. The angle
-// ω is small if t is below LowFrequency, and large if t is above HighFrequency. RotaryLlama3
-// replaces an angle ω between small and large by a weighted average of ω and ω/Factor:
+// al. 2024]. An angle of ω per token makes t = Context·ω/2π full turns in Context tokens. An angle
+// is small if the number t of turns is below LowFrequency, and large if t is above HighFrequency.
+// RotaryLlama3 replaces an angle ω between small and large by a weighted average of ω and ω/Factor:
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
@@ -85,10 +85,11 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies coordinates by
 // Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of coordinates by
-// (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i is 1 up to pair ⌊i(Fast)⌋,
-// 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) = Dim·log(Context/(2πβ))/(2·log
-// Base) makes β full turns in Context tokens. A zero Fast means 32, a zero Slow 1, and a zero
-// Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0 < Slow < Fast.
+// (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i of the unchanged angle is 1
+// up to pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) =
+// Dim·log(Context/(2πβ))/(2·log Base) makes β full turns in Context tokens. A zero Fast means 32, a
+// zero Slow 1, and a zero Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0
+// < Slow < Fast.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence

@@ -61,10 +61,10 @@ type Options struct {
 // Recurrence is causal linear attention without denominators, the operator LinearAttention of ONNX
 // with all update rules. Each token updates the state of the Recurrence by a [Rule]: for keys of
 // dimension dk and values of dimension dv, a dk×dv matrix S for each head of values. After a token
-// with the query q has updated the state S of a head, the output is scale·Sᵀq. A delta rule changes
-// the state S so that Sᵀk moves towards the value v of a token with key k [Schlag et al. 2021]. A
-// decay g ≤ 0 multiplies the state S by e^g and so shrinks the contribution of older tokens [Yang
-// et al. 2025]. Goroutines may share a Recurrence.
+// with the query q has updated the state S of a head, the output is Sᵀq times Options.Scale. A
+// delta rule changes the state S so that Sᵀk moves towards the value v of a token with key k
+// [Schlag et al. 2021]. A decay g ≤ 0 multiplies the state S by e^g and so shrinks the contribution
+// of older tokens [Yang et al. 2025]. Goroutines may share a Recurrence.
 type Recurrence[T dense.Float] interface {
 	// Forward writes the outputs of the tokens x to dst and returns dst, with a row for each token
 	// and a block of columns for each head of queries or, if values have more heads, of values; a
@@ -92,9 +92,10 @@ type Recurrence[T dense.Float] interface {
 	// is the zero matrix; a zero dpresent stands for zeros.
 	//
 	// Backward takes five to fifteen times as long as Forward, and each processor needs memory for
-	// L·dk·dv/48 numbers for L tokens. A NaN or Inf in a sequence makes all gradients of the
-	// sequence unreliable. The matrices of dx must overlap neither one another nor an input.
-	// Backward panics if the shapes of matrices do not fit, and where [Recurrence.Forward] panics.
+	// L·dk·dv/48 numbers for L tokens and dk×dv states. A NaN or Inf in a sequence makes all
+	// gradients of the sequence unreliable. The matrices of dx must overlap neither one another nor
+	// an input. Backward panics if the shapes of matrices do not fit, and where
+	// [Recurrence.Forward] panics.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
 	// NewState returns a State without tokens for queries and keys of dimension d and values of

@@ -51,7 +51,7 @@ type Index[K ID, T dense.Float] interface {
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
 	// numbers), or with the smallest squared distances from the query, best first, or all rows if
-	// the Index has fewer than k. Rows of equal values are in the order of addition.
+	// the Index has fewer than k. Search orders rows of equal values as they were added.
 	//
 	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
 	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner

@@ -50,7 +50,8 @@ type Options struct {
 	HeavyTails bool
 
 	// After each part of the work, Fit calls a Progress other than nil with the numbers of ended
-	// parts and of all parts, and the family of models of the part, "" for the fit to all rows.
+	// parts and of all parts, and the family of models of the part, which is "" for the fit to all
+	// rows.
 	Progress func(done, total int, family string)
 }
 
