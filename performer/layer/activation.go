@@ -43,7 +43,6 @@ func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 
 var rowCalls pool.Pair[rowCall[float32], rowCall[float64]]
 
-// A piece is rowGrain rows of x.
 type rowCall[T dense.Float] struct {
 	x, up, dst dense.Matrix[T]
 	sums       []float64
@@ -57,7 +56,6 @@ func run[T dense.Float](c rowCall[T]) {
 	pool.Put(&rowCalls, task)
 }
 
-// exponentials is the number of exponentials that are computed together.
 const exponentials = 256
 
 func (c *rowCall[T]) Piece(i int) {

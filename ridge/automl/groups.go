@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// forwardFolds is the number of folds forward in time. Each is a tenth of the rows.
 const forwardFolds = 5
 
 // Folds have whole groups. Forward in time, the first half of the rows has negative folds.

@@ -19,7 +19,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// search chooses a family with a sample of the rows.
 type search struct {
 	Options
 	ctx        context.Context

@@ -141,7 +141,6 @@ func (k *kernels[T]) across(x []T, segment, s int) {
 	k.columnStages(x, segment, segment)
 }
 
-// Two passes run on a range of columns: the first reads it from memory, the second from a cache.
 func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	width := min(columns, rangeBytes/simd.Size[T]())
 	for c := 0; c < columns; c += width {

@@ -132,7 +132,6 @@ func (p *few[T]) inPlace(n int) bool {
 
 func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / bytes * distance }
 
-// Columns of b are stride apart.
 func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
 	k := best[T]()
 	s.data = cache.Aligned(s.data, n*k.lanes)
@@ -165,7 +164,6 @@ func (p *few[T]) adds(s *sums[T], from, to int) {
 	}
 }
 
-// The sums begin with column first.
 func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors int) {
 	if at == to {
 		return

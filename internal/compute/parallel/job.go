@@ -93,7 +93,6 @@ func (j *job) work() {
 	normal = true
 }
 
-// catch records the first panic or call of runtime.Goexit, and skips the remaining pieces.
 func (j *job) catch(normal *bool) {
 	if *normal {
 		return

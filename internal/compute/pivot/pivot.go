@@ -138,7 +138,6 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 	return true
 }
 
-// consider keeps as candidates the proposals with a sufficient residual.
 func (c *Chooser[T]) consider(rng *rand.Rand) {
 	n, before := len(c.drawn), len(c.pivots)
 	c.candidates = c.candidates[:0]
@@ -287,7 +286,6 @@ func (c *Chooser[T]) extend() {
 	matmul.Pack(&b.known, mixed)
 }
 
-// invert sets dst to L⁻ᵀ for the triangle L = lower.
 func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	var column [blockPivots]float64
 	for j := range dst.Rows {

@@ -49,7 +49,6 @@ func reference[T dense.Float](p *Pass[T]) {
 
 const mostColumns = 64
 
-// read adds Σ_i c_i·s_i to sum.
 func (p *Pass[T]) read(sum, c, s []T) {
 	for i, a := range c[:p.Rows] {
 		for j, v := range s[i*p.Width:][:p.Width] {

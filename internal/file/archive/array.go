@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// tensorOf returns a tensor that may share the memory of v.
 func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	shape := []int{0}
 	switch m := v.(type) {

@@ -224,7 +224,6 @@ func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 	x.orders[i], x.counts[i] = order, counts
 }
 
-// Parts without codes may have several adjacent blocks of keys.
 func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.Part {
 	order := x.orders[i]
 	slices.Sort(order)

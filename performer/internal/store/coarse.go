@@ -18,7 +18,6 @@ type coarse struct {
 	means [2]rows
 }
 
-// The means of keys are those of the codes of the slab, if it has codes.
 func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	s.own = len(s.columns)
 	c := &s.coarse
@@ -30,7 +29,6 @@ func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	c.means[1] = newRows(s, meanBits, sides[1].order, Segment, all)
 }
 
-// A piece of coarsen is a segment of a head of keys.
 type coarsen[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]

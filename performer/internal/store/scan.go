@@ -120,7 +120,6 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, sums []rotatedSums, lift 
 	w.valueMeans.add(&w.weights, &s.means[1], w.blocks, firstMean, blocks)
 }
 
-// partsOf is the number of parts of a segment in package scan, each of which has a mean.
 const partsOf = Segment / scan.PartRows
 
 var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
@@ -153,10 +152,8 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	return dst
 }
 
-// upper is the factor of the upper plane of codes of 16 bits.
 const upper = 1 << 8
 
-// score turns products of query i into scores, to which it adds scores of means of blocks.
 func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
 }

@@ -87,7 +87,6 @@ func (c *sums[T]) append(k, v dense.Matrix[T]) {
 	c.k, c.v = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// fewQueries is the number of queries from which on the sums are packed.
 const fewQueries = 4
 
 func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {

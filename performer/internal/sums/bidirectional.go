@@ -8,7 +8,6 @@ import (
 
 const queryRows = 128
 
-// A piece is a block of queries of one head.
 type bidirectional[T dense.Float] struct {
 	e      *Engine[T]
 	dv     int

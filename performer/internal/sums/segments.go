@@ -13,7 +13,6 @@ const (
 	mergeGrain   = 1 << 13
 )
 
-// A piece is a segment, and while merging some features of all segments in order.
 type segments[T dense.Float] struct {
 	e             *Engine[T]
 	k, v          dense.Matrix[T]

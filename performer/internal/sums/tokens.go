@@ -29,7 +29,6 @@ const RecentTokens = 256
 // With more features than mostDirect products of matrices are as fast as sums by token.
 const mostDirect = 128
 
-// A piece is a share of the columns of values.
 type directCausal[T dense.Float] struct {
 	dst, q, k, v dense.Matrix[T]
 	e            *Engine[T]

@@ -46,7 +46,6 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 // totalsAtOnce sums are computed together: each addition to a sum waits for the one before.
 const totalsAtOnce = 4
 
-// addTotals adds the weights of queries from query i on to their totals, in the order of ExpRows.
 func (t *Tile[T]) addTotals(weights dense.Matrix[T], i int) {
 	if i+totalsAtOnce > weights.Rows {
 		for ; i < weights.Rows; i++ {
