@@ -34,7 +34,7 @@ type AttendArgs[T dense.Float] struct {
 	Mask dense.Tensor[bool]
 
 	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores of an [Exact] after
-	// ExactOptions.Softcap. A query does not see a key whose Bias is −Inf.
+	// ExactOptions.Softcap. A query sees no key whose Bias is −Inf, or beyond the columns of Bias.
 	Bias dense.Tensor[T]
 
 	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.

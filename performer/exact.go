@@ -49,8 +49,8 @@ type ExactOptions struct {
 	// Sequences.Valid, or the Mask or the Bias of [Attend], hides these keys from all queries.
 	Window int
 
-	// Sinks is the number of first keys that all queries see in spite of the Window [Xiao et al.
-	// 2024]. Sinks are counted from the first key of a sequence that is not padding.
+	// Sinks is the number of first keys that the Window hides from no query [Xiao et al. 2024].
+	// Sinks are counted from the first key of a sequence that is not padding.
 	Sinks int
 
 	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the

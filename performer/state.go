@@ -24,8 +24,9 @@ import (
 // A State of exact attention keeps at most 2·(d+dv) numbers for each token and head of keys of
 // dimension d and values of dimension dv. With ExactOptions.Bits of b, a State keeps (b +
 // ¼)·(d+dv)/8 + 8⅛ bytes for each token and head of keys of dimension d and values of dimension dv.
-// With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000
-// tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
+// With ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head
+// of keys. With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W +
+// 1000 tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
 //
 // Goroutines must not share a State. After a first call with as many rows, Append, Attend and Step
 // allocate nothing if dst is given, except memory for more keys and values. The zero State has no

@@ -59,9 +59,9 @@ const least = 20
 //
 // Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
 // is not a column or does not vary, for options that name the target or a column that t lacks, for
-// Group and Time together, for a column in o.Log that is not numeric, and for a table without
-// columns to learn from. If a text does not fit the kind of the column, such as a word among
-// numbers, the error of Fit names the line, the column and the text.
+// Group and Time together, for a column in o.Log that is not numeric, for a table without columns
+// to learn from, and where automl.Fit does. If a text does not fit the kind of the column, such as
+// a word among numbers, the error of Fit names the line, the column and the text.
 func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
 	if err := argument.Context("table", ctx); err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ type Predictions struct {
 // Predict predicts the target for each row of t, where t needs only the columns from which the
 // model predicts, in any order. The band of a prediction contains a numeric target with the
 // probability level; predictions of classes do not depend on level. Predict returns an error for a
-// zero model, a nil t, a level that is not between 0 and 1, and a column that t lacks.
+// zero model, a nil t, a level that is not between 0 and 1, a column that t lacks, and a text that
+// does not have the kind of the column.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil && m.classifier == nil:

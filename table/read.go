@@ -32,7 +32,8 @@ type ReadOptions struct {
 // Read returns an error that names the line and the column if a value is not UTF-8, if a row has
 // not as many values as there are names, if a name is repeated, or if a name except the first is
 // empty. Read returns an error for a wrong quotation mark, if the file is empty, if Comma cannot
-// separate values, and if r is nil or returns an error.
+// separate values, if the first line has another separator in place of Comma, and if r is nil or
+// returns an error.
 func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	if o.Comma == 0 {
 		o.Comma = ','

@@ -18,16 +18,18 @@ type ChooseOptions struct {
 	// within the tolerance, above 0 and at most 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of calls of the chosen attention that are to repay the search: the search
-	// costs no more than the attention is predicted to save in so many Calls. Zero means 1.
+	// Calls is the number of calls of the chosen attention that the caller will make: a search that
+	// finds an approximation costs no more than the approximation is predicted to save in so many
+	// Calls. Zero means 1.
 	Calls int
 
 	// Budget bounds the cost of a search as a multiple of that of exact attention. Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
-	// give equal choices. Without Reproducible, Choose also rejects an approximation that takes as
-	// long as exact attention or longer, and ends a search that takes longer than the Budget.
+	// give equal choices, up to rounding. Without Reproducible, Choose also rejects an
+	// approximation that takes as long as exact attention or longer, and ends a search that takes
+	// longer than the Budget.
 	Reproducible bool
 }
 

@@ -55,10 +55,12 @@ var (
 //	W_{query,key,value}.weight, .bias                             no output projection
 //
 // A file for Read may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms
-// of queries and keys. If one or two of the tensors q_proj.bias, k_proj.bias and v_proj.bias are
-// missing, Read sets the missing biases to zero. Read transposes the tensors c_attn.weight and
-// c_proj.weight of GPT-2 if c_attn.weight has more columns than rows. A file of weights has neither
-// the options of rotary positions nor the ε of norms, which are in opts.
+// of queries and keys. Files of Gemma hold the gains of norms minus 1: add 1 to the gains of
+// Projections. Read accepts tensors of type F64, F32, F16 and BF16. If one or two of the tensors
+// q_proj.bias, k_proj.bias and v_proj.bias are missing, Read sets the missing biases to zero. Read
+// transposes the tensors c_attn.weight and c_proj.weight of GPT-2 if c_attn.weight has more columns
+// than rows. A file of weights has neither the options of rotary positions nor the ε of norms,
+// which are in opts.
 //
 // Read returns an error that names a missing tensor, one of wrong shape or type, or one with the
 // prefix that is no part of the layer; Read ignores the masks bias and masked_bias of GPT-2. Read

@@ -54,7 +54,8 @@ type Options struct {
 	// Scale multiplies the outputs. Zero means dk^−½.
 	Scale float64
 
-	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½.
+	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of
+	// norm 1.
 	NormaliseKeys bool
 }
 
