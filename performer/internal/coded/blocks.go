@@ -21,8 +21,8 @@ const (
 	together     = 4  // blocks of queries whose scored queries are scored together
 )
 
-// The places of the queries that choose the keys of a block of queries, counted from the first place
-// of the block. With a causal mask none is behind a query of the block.
+// The places of the queries that choose the keys of a block of queries, counted from the first
+// place of the block. With a causal mask none is behind a query of the block.
 var (
 	scoredCausal = [...]int{-48, -32, -16, 0}
 	scoredAll    = [len(scoredCausal)]int{8, 24, 40, 56}
