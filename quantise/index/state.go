@@ -30,7 +30,7 @@ func (o *settings) check() error {
 
 func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
-// It never changes after its publication: the next state is a copy with a set live of its own.
+// A state never changes after its publication: the next state is a copy with a set live of its own.
 type state[K ID, T dense.Float] struct {
 	*settings
 	codes  quantise.Codes[T] // may have more rows than ids, of later states
