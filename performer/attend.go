@@ -13,10 +13,12 @@ type AttendArgs[T dense.Float] struct {
 	// Q (B, H, Lq, d) holds Lq queries of dimension d in each of H heads of B sequences. K (B, Hk,
 	// L, d) and V (B, Hk, L, dv) hold L keys of dimension d and L values of dimension dv in each of
 	// Hk heads. Head h of H heads of queries reads head ⌊h·Hk/H⌋ of Hk heads of keys; H is a
-	// multiple of Hk.
+	// multiple of Hk. dense.TensorOf makes tensors from elements ordered by sequence, head, token
+	// and dimension, dense.SplitHeads from elements ordered by sequence, token, head and dimension.
 	Q, K, V dense.Tensor[T]
 
 	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede K and V.
+	// With P keys in PastK and L keys in K, the number of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
 	// Lengths[b] = n lets the queries of sequence b see only the first n keys; a nil Lengths hides
@@ -30,29 +32,36 @@ type AttendArgs[T dense.Float] struct {
 	// queries.
 	//
 	// The first keys of a sequence are padding if Mask or Bias hides these keys from every query.
-	// The place of a key is the number of earlier keys, hidden or not, that are not padding.
+	// The place of a key is the number of earlier keys, hidden or not, that are not padding. The
+	// Chunk and the Sinks of an [Exact] are counted from the first key of a sequence that is not
+	// hidden as padding.
 	Mask dense.Tensor[bool]
 
 	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores of an [Exact] after
 	// ExactOptions.Softcap. A query sees no key whose Bias is −Inf, or beyond the columns of Bias.
+	// Only [Exact] accepts a Bias.
 	Bias dense.Tensor[T]
 
 	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.
+	// Computing Result.Scores takes about as much time as computing the outputs.
 	Scores Scores
 
 	// LogSums makes [Attend] of an [Exact] return logarithms of sums of weights in Result.LogSums.
 	LogSums bool
 
-	// LearnBias makes [AttendBackward] return the gradient with respect to Bias.
+	// LearnBias makes [AttendBackward] return the gradient with respect to Bias, for which
+	// AttendBackward needs memory for one number per pair of query and key in each head.
 	LearnBias bool
 
 	// Out (B, H, Lq, dv) receives the outputs of dimension dv for Lq queries of H heads in B
-	// sequences. [Attend] allocates an Out that is zero, ordered in memory like Q. Out must not
-	// share memory with other tensors of AttendArgs.
+	// sequences. [Attend] allocates an Out that is zero, ordered in memory like Q: all heads of a
+	// token are adjacent, or all tokens of a head. Out must not share memory with other tensors of
+	// AttendArgs.
 	Out dense.Tensor[T]
 }
 
 // Scores names one of four matrices of scores or weights of pairs of a query and a key, or none.
+// The four matrices are the modes of the output qk_matmul_output of the operator Attention of ONNX.
 type Scores int
 
 const (
@@ -70,7 +79,9 @@ type Result[T dense.Float] struct {
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 
 	// LogSums (B, H, Lq, 1) has, for each query, the logarithm of the sum of SinkWeight and of the
-	// weights of all keys. LogSums is the zero Tensor unless AttendArgs.LogSums is true.
+	// weights of all keys. The logarithm is −Inf if the sum is zero. LogSums is the zero Tensor
+	// unless AttendArgs.LogSums is true. [Join] uses LogSums to combine outputs over separate parts
+	// of the keys.
 	LogSums dense.Tensor[T]
 }
 
@@ -81,16 +92,24 @@ type Result[T dense.Float] struct {
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),
 //	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
-// With P keys in PastK, query i of a sequence has the place i + P, less the number of first keys
-// that are padding. With Lengths[b] = n, query i of the Lq queries of sequence b has the place i +
-// n − Lq, less the number of first keys that are padding. In causal attention a query does not see
-// keys after the place of the query. A key or a value that is NaN does not change the outputs of
-// queries that do not see the key. The output of a query that sees no key is zero. With PastK,
-// Attend copies all keys and values.
+// A query sees no key after the first n if Lengths has n for the sequence, no key whose Mask is
+// false, and no key whose Bias is −Inf. Query i of Lq has the place i + P with P keys in PastK, i +
+// n − Lq if Lengths has n for the sequence, and i without PastK and Lengths, in each case less the
+// number of first keys that are padding. In causal attention a query does not see keys after the
+// place of the query. The Window, the Chunk and the Slope of an [Exact] compare places of queries
+// and keys.
 //
-// Attend returns an error for shapes that do not fit, a Mask of several rows, a Bias, Scores or
-// LogSums without Exact, and hidden or past keys with attention of a type outside packages
-// performer and blocks. Attend panics if dense.Tensor.Check panics for a given tensor.
+// A key or a value that is NaN does not change the outputs of queries that do not see the key. The
+// output of a query that sees no key is zero, and so are the weights of the query.
+//
+// Exact attention computes scores in small blocks, in memory that does not grow with the numbers of
+// queries and keys. With PastK, Attend copies all keys and values; a [State] copies only new
+// tokens.
+//
+// Attend returns an error for shapes that do not fit; for a Mask of several rows, a Bias, Scores or
+// LogSums with attention other than Exact; and for hidden or past keys with attention of a type
+// outside packages performer and blocks. Attend panics if dense.Tensor.Check panics for a given
+// tensor.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
@@ -105,7 +124,8 @@ type Gradients[T dense.Float] struct {
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
 	Bias dense.Tensor[T] // with the shape of AttendArgs.Bias, zero without LearnBias
 
-	// LogSink has the gradient with respect to log SinkWeight of each head, if any.
+	// LogSink has the gradient with respect to the logarithm of the SinkWeight of each head of
+	// queries, or is nil if no head has a SinkWeight.
 	LogSink []T
 }
 
@@ -113,8 +133,12 @@ type Gradients[T dense.Float] struct {
 // of [Attend], with respect to queries, keys, values, biases and log SinkWeight. The argument dout
 // (B, H, Lq, dv) is the gradient of L with respect to out. The gradient of log SinkWeight is −Σ_i
 // P_i·dout_iᵀout_i over the queries i with the outputs out_i, where P_i is SinkWeight divided by
-// the sum of SinkWeight and the weights of query i. A query whose row of dout is zero has the
-// gradient zero, and adds nothing to gradients of keys and values, even if the query is NaN.
+// the sum of SinkWeight and the weights of query i. The gradient of an element of Bias is the sum
+// of the gradients of the scores of all pairs of query and key to which the element is broadcast.
+//
+// Gradients of keys that no query sees are zero, and so are gradients of queries that see no key. A
+// query whose row of dout is zero has the gradient zero, and adds nothing to gradients of keys and
+// values, even if the query is NaN.
 //
 // AttendBackward takes three to four times as long as Attend. AttendBackward returns an error for
 // attention and tensors that Attend refuses, for a dout without the shape of the outputs, for

@@ -16,9 +16,12 @@ import (
 
 // Batch is attention over many heads and many sequences in one call. Each row of the matrices of
 // queries, keys, values and outputs is a token, and sequences follow one another. Heads are blocks
-// of columns: with queries of dimension d, head h has the columns h·d … (h+1)·d−1 of the matrix q.
-// Head h of H heads of queries reads head ⌊h·Hk/H⌋ of Hk heads of keys and values. Goroutines may
-// share a Batch if goroutines may share the attention of each head. The zero Batch panics.
+// of columns: with queries of dimension d and values of dimension dv, head h has the columns h·d …
+// (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output. Head h of H heads of queries reads head
+// ⌊h·Hk/H⌋ of Hk heads of keys and values.
+//
+// Goroutines may share a Batch if goroutines may share the attention of each head. [Exact],
+// [Linear] and blocks.Attention embed a Batch of one head. The zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.
@@ -36,8 +39,8 @@ type inside[T dense.Float] interface {
 
 // Forward computes attention of Lq queries q (Lq×H·d) over Lk keys k (Lk×Hk·d) and values v
 // (Lk×Hk·dv), in H and Hk heads, into dst (Lq×H·dv), which Forward returns; Forward allocates a dst
-// that is zero. Forward of a causal [Exact], [Linear] or blocks.Attention panics unless there are
-// as many queries as keys.
+// that is zero. Forward is [Batch.ForwardSequences] for one sequence of all rows. Forward of a
+// causal [Exact], [Linear] or blocks.Attention panics unless there are as many queries as keys.
 func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, Sequences{}, true)
 }
@@ -47,8 +50,22 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // writes the outputs to dst (Lq×H·dv), returns dst, and allocates a dst that is zero.
 //
 // In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
-// Valid in the argument s. The output of a query that sees no key is zero. Rows of k and v after
-// the last Valid row change no output, nor does the number of processors.
+// Valid, by the fields Past and Valid of the argument s. The output of a query that sees no key is
+// zero. In bidirectional attention without a Window, a Chunk or a Slope, the outputs of a head in a
+// sequence equal, bit for bit, outputs of Forward for the queries and the Valid keys of the head,
+// except in package blocks, where hidden keys between Valid keys take places in blocks of keys. In
+// causal attention, the outputs of Valid tokens equal, bit for bit, outputs of Forward for the
+// Valid tokens alone if a sequence has as many queries as keys, and no gap between Valid keys.
+//
+// With a Window, a Chunk or a Slope, hidden keys between Valid keys change the places of keys, and
+// may so change outputs. The number of rows of k and v after the last Valid row changes no output.
+//
+// Processors share the heads of all sequences, and the number of processors changes no output.
+// Heads of queries that read one head of keys with one linear, bidirectional attention are computed
+// together, with one sum over the keys. ForwardSequences copies the valid keys and values of a
+// sequence unless all valid keys come first in the sequence. For linear causal attention with a
+// Past above zero and below the number of keys less one, ForwardSequences holds copies of queries
+// and outputs with one row for each key.
 //
 // The matrix dst may be q itself if values have the dimension of queries, and must not overlap k or
 // v. If [Batch.Check] returns an error, ForwardSequences panics with this error.
@@ -65,10 +82,20 @@ func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 // BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
 // (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, where out (Lq×H·dv) is the result of
 // ForwardSequences for q, k, v and s. BackwardSequences returns dq, dk and dv, and allocates those
-// that are zero matrices. Gradients of keys and values that Sequences.Valid excludes, or that no
-// query sees, are zero, and so are gradients of queries that see no key. If the row of dout of a
-// query in a head is zero, the gradient of the query is zero, and the query adds nothing to the
-// gradients of keys and values, even if the query is NaN.
+// that are zero matrices. The gradient of a head of keys and values is a sum over the heads of
+// queries that read this head, in a fixed order.
+//
+// Gradients of keys and values that Sequences.Valid excludes, or that no query sees, are exactly
+// zero, and so are gradients of queries that see no key. If the row of dout of a query in a head is
+// zero, the gradient of the query is zero, and the query adds nothing to the gradients of keys and
+// values, even if the query is NaN. If dout is zero in the rows of padding, the gradients of valid
+// tokens depend neither on the contents nor on the length of the padding, to the last bit.
+//
+// If all rows are Valid, dq equals, bit for bit, results of Backward for each head of each sequence
+// by itself, and so do dk and dv if every head of queries has a head of keys of its own. Processors
+// share the heads of keys of all sequences, and the number of processors changes no gradient, to
+// the last bit. For several heads of queries over one head of keys, BackwardSequences needs memory
+// for a copy of the queries or for the gradients of one head.
 //
 // The matrices dq, dk and dv must overlap neither each other nor q, k, v and dout.
 // BackwardSequences panics for arguments for which ForwardSequences panics, for a dq, dk, dv or
@@ -83,7 +110,8 @@ func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
 
 // Check returns nil if the queries q (Lq×H·d), keys k (Lk×Hk·d), values v (Lk×Hk·dv), the sequences
 // s and the attention of the heads fit together. Check returns an error if s hides keys from, or
-// has a Past for, attention of a type outside packages performer and blocks.
+// has a Past for, attention of a type outside packages performer and blocks. Attention of a type
+// outside packages performer and blocks may panic for shapes that Check accepts.
 func (b Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	return b.made().check(q, k, v, s)
 }
@@ -96,7 +124,8 @@ func (b Batch[T]) Describe() Description {
 	return b.of.describe()
 }
 
-// Head returns the attention of a head of queries, and panics unless there is such a head.
+// Head returns the attention of a head of queries: the argument of NewBatch for the head, or b
+// itself if b is not a result of NewBatch. Head panics unless 0 ≤ head < H for H heads of queries.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.
@@ -112,6 +141,7 @@ func (b Batch[T]) made() inside[T] {
 	return b.of
 }
 
+// batch returns b, also for types that embed a Batch.
 func (b Batch[T]) batch() Batch[T] { return b }
 
 var errNotMade = errors.New("performer: the attention is zero, want one of a constructor")
@@ -136,6 +166,7 @@ type batch[T dense.Float] struct {
 
 var _ inside[float32] = (*batch[float32])(nil)
 
+// unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
 	given Attention[T] // an argument of NewBatch
 	of    sequence.Attention[T]
@@ -150,11 +181,14 @@ type BatchOptions struct {
 }
 
 // NewBatch returns attention with several heads. The argument attentions is one attention for all
-// heads, or one for each head of queries. If the attention of one head is a Batch of several heads,
-// the result of NewBatch has no gradients, and accepts no masks and no past keys. NewBatch returns
-// an error for Heads below 1, KeyHeads below 0, Heads that are not a multiple of KeyHeads or too
-// many for memory, a number of attentions other than 1 and Heads, an attention that is nil or zero,
-// and attentions for queries of different dimensions.
+// heads, or one for each head of queries.
+//
+// If the attention of one head is a Batch of several heads, the result of NewBatch has no
+// gradients, and accepts no masks and no past keys.
+//
+// NewBatch returns an error for Heads below 1, KeyHeads below 0, Heads that are not a multiple of
+// KeyHeads or too many for memory, a number of attentions other than 1 and Heads, an attention that
+// is nil or zero, and attentions for queries of different dimensions.
 func NewBatch[T dense.Float](o BatchOptions, attentions ...Attention[T]) (Batch[T], error) {
 	return door.Choose[T, Batch[T]](batch32, batch64, batchArgs{o, attentions})
 }
@@ -236,6 +270,7 @@ func (b *batch[T]) setUnits(units []unit[T]) {
 	b.count = len(b.units)
 }
 
+// unitOf returns the unit of an attention, or false if it is nil or zero.
 func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 	own, made := ownOf(a)
 	if own != nil && own.heads == 1 {
@@ -246,7 +281,9 @@ func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 	return unit[T]{given: a, of: foreign[T]{a}}, made
 }
 
-// A type of another package that embeds such attention may have a Forward of its own.
+// ownOf returns the batch behind attention of this package and of package blocks, and whether the
+// attention is neither nil nor zero. A type of another package that embeds such attention may have
+// a Forward of its own.
 func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -261,6 +298,7 @@ func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	return own, made
 }
 
+// foreign is attention of another package.
 type foreign[T dense.Float] struct{ given Attention[T] }
 
 func (f foreign[T]) Describe() sequence.Description { return sequence.Description{} }
@@ -294,7 +332,9 @@ func (b *batch[T]) unitAt(head int) *unit[T] {
 	return &b.units[min(at, len(b.units)-1)]
 }
 
-// together returns false if u is part of a unit of several heads and not its first part.
+// together returns the unit of all heads over the keys of u if these heads have equal attention and
+// so few queries that they are computed together, and otherwise u. The result is false if u is part
+// of such a unit and not its first part.
 func (b *batch[T]) together(u unit[T], queries int) (unit[T], bool) {
 	group := b.heads / b.keyHeads
 	if group == 1 || queries*group > u.Together {
@@ -339,6 +379,7 @@ func (b *batch[T]) head(head int) Attention[T] {
 	return b.unitAt(head).given
 }
 
+// fits returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and b.
 func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	q.Check()
 	k.Check()

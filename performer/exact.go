@@ -33,7 +33,8 @@ type Softmax struct {
 type ExactOptions struct {
 	Softmax
 
-	// Unnormalised leaves out the division of outputs by the sum of the weights.
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
+	// matrix V of values, with A_ij = exp(Scale·q_iᵀk_j).
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
@@ -43,46 +44,60 @@ type ExactOptions struct {
 	// Window, if above zero, lets a query see only the keys that are at most Window places away.
 	// With a Window, Forward of Lq queries of dimension d over values of dimension dv takes
 	// O(Lq·Window·(d+dv)) time. In causal attention a query sees Window earlier keys and the key of
-	// its own token: the sliding window w of Mistral is a Window of w − 1. Query i of a sequence
-	// has the place i + Past, with the Past of [Sequences], and key j the place j, both less the
-	// number of first keys that are padding. The first keys of a sequence are padding if
-	// Sequences.Valid, or the Mask or the Bias of [Attend], hides these keys from all queries.
+	// its own token: the sliding window w of Mistral is a Window of w − 1.
+	//
+	// Query i of a sequence has the place i + Past, with the Past of [Sequences], and key j the
+	// place j, both less the number of first keys that are padding. The first keys of a sequence
+	// are padding if Sequences.Valid, or the Mask or the Bias of [Attend], hides these keys from
+	// all queries. The place of a key is the number of earlier keys, hidden or not, that are not
+	// padding.
 	Window int
 
-	// Sinks is the number of first keys that the Window hides from no query [Xiao et al. 2024].
-	// Sinks are counted from the first key of a sequence that is not padding.
+	// Sinks is the number of first keys that the Window hides from no query [Xiao et al. 2024]. In
+	// causal attention a query sees no sink after its own place. Sinks are counted from the first
+	// key of a sequence that is not padding.
 	Sinks int
 
 	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
-	// keys of its own chunk only. Chunk cannot be combined with a Window or Sinks.
+	// keys of its own chunk only. Chunk counts places of queries and keys as Window does, and
+	// cannot be combined with a Window or Sinks.
 	Chunk int
 
 	// Bits, which is 0, 4, 8 or 16, is the number of bits of the code in which a [State] keeps each
-	// element of keys and values; with zero Bits a State keeps elements of the type T. With Bits of
-	// 4 and 8, Forward computes scores, weights and values in integers of 8 bits, after a random
-	// rotation of queries and keys. Whatever Bits is, attention is computed in the type T for
-	// gradients, for fewer than 64 queries that see all keys, and with a Softcap, a Slope, biases,
-	// masks of pairs, Result.Scores or Result.LogSums. Whatever Bits is, attention is computed in
-	// the type T for causal scores of up to 256 keys next to a query, and for tiles of 256 keys of
-	// which a few, or their values, are more than eight times as large as the mean.
+	// element of keys and values; with zero Bits a State keeps elements of the type T.
+	//
+	// With Bits of 4 and 8, Forward computes scores, weights and values in integers of 8 bits,
+	// after a random rotation of queries and keys. With 8 Bits Forward is about three times as fast
+	// on processors that multiply 8-bit integers. With 16 Bits, as with zero Bits, Forward computes
+	// in the type T.
+	//
+	// Whatever Bits is, attention is computed in the type T for gradients, for fewer than 64
+	// queries that see all keys, and with a Softcap, a Slope, biases, masks of pairs, Result.Scores
+	// or Result.LogSums. Whatever Bits is, attention is computed in the type T for causal scores of
+	// up to 256 keys next to a query, and for tiles of 256 keys of which a few, or their values,
+	// are more than eight times as large as the mean.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, replace Bits for the keys and the values of a [State].
+	// Forward ignores KeyBits and ValueBits.
 	KeyBits, ValueBits int
 
 	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
 	// highest estimated scores. A key that a query does not read because of TopK counts with an
-	// estimated weight, and with the mean value of 64 adjacent tokens.
+	// estimated weight, and with the mean value of 64 adjacent tokens. Without a Tolerance, queries
+	// of a [State] of at most TopK + 127 tokens read all keys. Forward and gradients ignore TopK.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
 	// query of each head reads, beginning with TopK, to keep measured errors ‖output −
 	// exact‖/‖exact‖ below the Tolerance. Step measures the error of one of every 64 tokens. A head
 	// that needs more than a third of all keys for an error within the Tolerance reads all keys.
-	// State.TopK returns the number of keys and the measured error of each head.
+	// State.TopK returns the number of keys and the measured error of each head. Until Step has
+	// measured an error, queries read TopK keys, a number that audit.ChooseTopK chooses.
 	Tolerance float64
 
-	// Slope times the distance of query and key is subtracted from scores [Press et al. 2022].
+	// Slope times the distance of query and key is subtracted from scores [Press et al. 2022]. For
+	// ALiBi, which has a slope for each head, give [NewBatch] one Exact for each head.
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
@@ -94,20 +109,29 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
-// Goroutines may share an Exact. For Lq queries and Lk keys of dimension d and values of dimension
-// dv, Forward takes O(Lq·Lk·(d+dv)) time, half if causal. Forward computes the matrix of scores in
-// small blocks [Rabe & Staats 2021], in memory that does not grow with Lq·Lk. The matrix dst of
-// Forward may be q itself where shapes allow, and must not overlap k or v. If all scores of a query
-// are −Inf, the output is 0/0 = NaN if normalised, and zero if unnormalised. A score of +Inf or NaN
-// makes the normalised output of the query NaN.
+// Goroutines may share an Exact. [NewBatch] treats Exacts with equal options as one attention.
+//
+// Forward computes the matrix of scores in small blocks [Rabe & Staats 2021]. For Lq queries and Lk
+// keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that
+// if causal. The memory of Forward besides dst does not depend on the numbers of queries and keys,
+// except for a copy of keys and values that are columns of wider matrices.
+//
+// The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or v. If
+// infinite or overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if
+// normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised output of the
+// query NaN.
 //
 // Backward takes three to four times as long as Forward and needs memory for three numbers per
-// query besides the gradients [Dao et al. 2022].
+// query besides the gradients [Dao et al. 2022]. NaN and Inf in an argument of Backward reach every
+// gradient that depends on the argument. Unnormalised weights beyond the range of T make gradients
+// ±Inf or NaN. CanBackward returns nil.
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions
 }
 
+// NewExact returns exact attention.
+//
 // NewExact returns an error for a Window, Sinks or Chunk below 0 or above math.MaxInt/8, a Chunk
 // with a Window or Sinks, Bits other than 0, 4, 8 and 16, one of KeyBits and ValueBits without the
 // other and without Bits, a TopK that is negative or above 2³⁰, a Tolerance that is negative or not
@@ -158,6 +182,7 @@ const fewTogether = 32
 
 func (e exact[T]) CanBackward() error { return nil }
 
+// block is the number of rows that one goroutine computes at a time.
 const block = 64
 
 func (s Softmax) scale(d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
@@ -166,10 +191,13 @@ func (o ExactOptions) scores(d int) tiles.Scores {
 	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
 }
 
+// mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is
+// nil.
 func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
 }
 
+// maskOf returns which keys of a call the queries see. Places begin after the padding.
 func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 	m := e.mask(c.Past, c.Valid)
 	if m.Pairs = c.Pairs; e.placed() && c.Q.Rows > 0 {
@@ -213,6 +241,7 @@ func check[T dense.Float](o ExactOptions) error {
 	return nil
 }
 
+// stateBits returns the bits of the keys and of the values of a State, 0 for elements.
 func (o ExactOptions) stateBits() (keys, values int) {
 	return cmp.Or(o.KeyBits, o.Bits), cmp.Or(o.ValueBits, o.Bits)
 }
@@ -291,8 +320,10 @@ func (e exact[T]) Backward(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
-// Without Pairs, queries without a gradient at both ends, and keys at both ends that do not count,
-// are left out: bits do not depend on their number.
+// backwardMasked writes the gradients of one head with Pairs, or with weights that depend on
+// places. A query whose output has the gradient zero sees no key. Without Pairs such queries at
+// both ends, and keys at both ends that do not count, are left out: bits do not depend on their
+// number.
 func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	from, to, first, end := 0, c.Q.Rows, 0, c.K.Rows
 	seen := c
@@ -323,6 +354,8 @@ func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
+// Alike compares all options except SinkWeight, TopK and Tolerance, which do not change the keys
+// and values that a State keeps.
 func (e exact[T]) Alike(other sequence.Attention[T]) bool {
 	o, ok := other.(exact[T])
 	o.SinkWeight, o.TopK, o.Tolerance = e.SinkWeight, e.TopK, e.Tolerance

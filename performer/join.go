@@ -10,12 +10,19 @@ import (
 )
 
 // Join combines Results that [Attend] has computed, with LogSums, for equal queries over separate
-// parts of the keys into normalised attention over all keys. The joined output is out = Σ_p exp(l_p
-// − l)·out_p with l = log Σ_p exp(l_p), for the outputs out_p and the LogSums l_p of the parts p.
-// Join sets Out and LogSums of the Result only. The denominator of the joined output contains the
-// SinkWeights of all parts, so that only one part should have a SinkWeight. The output of a query
-// that sees no key in any part is zero. Join returns an error if there is no part, or if the shapes
-// of Out and LogSums do not fit, and panics if Check of a tensor panics.
+// parts of the keys into normalised attention over all keys. The joined output is the average of
+// the outputs out_p of the parts p with weights exp(l_p), for the LogSums l_p:
+//
+//	out = Σ_p exp(l_p − l)·out_p,  l = log Σ_p exp(l_p)
+//
+// Of the fields of the Result, Join sets Out and LogSums only. The denominator of the joined output
+// contains the SinkWeights of all parts, so that only one part should have a SinkWeight. The output
+// of a query that sees no key in any part is zero. Rounding of a log sum l_p changes the weight of
+// part p by a factor of at most 1 ± |l_p|·2⁻²⁴ in float32, and 1 ± |l_p|·2⁻⁵³ in float64.
+//
+// For parts with Out (B, H, Lq, dv) and LogSums (B, H, Lq, 1), Join takes time in proportion to the
+// number of elements in the outputs of all parts. Join returns an error if there is no part, or if
+// the shapes of Out and LogSums do not fit, and panics if Check of a tensor panics.
 func Join[T dense.Float](parts ...Result[T]) (Result[T], error) {
 	if len(parts) == 0 {
 		return Result[T]{}, errors.New("performer: Join of no parts, want at least 1")

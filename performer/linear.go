@@ -9,12 +9,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// The zero value of LinearOptions is bidirectional, normalised attention.
+// LinearOptions says whether linear attention is causal, and whether unnormalised. The zero value
+// of LinearOptions is bidirectional, normalised attention.
 type LinearOptions struct {
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
 	Causal bool
 
-	// Unnormalised leaves out the division of outputs by the sum of the weights.
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
+	// matrix V of values, with A_ij = φ_Q(q_i)ᵀφ_K(k_j) of the feature maps φ_Q and φ_K.
 	Unnormalised bool
 }
 
@@ -24,10 +26,12 @@ type LinearOptions struct {
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = φ_Q(q_i)ᵀφ_K(k_j).
 //
 // With positive random features of the softmax kernel a Linear is the attention of the Performer
-// [Choromanski et al. 2021]. Goroutines may share a Linear. For Lq queries and Lk keys of dimension
-// d, values of dimension dv and m features, Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv)
-// memory besides dst. Backward takes about three times as long as Forward. The matrix dst of
-// Forward may be q, k or v itself where shapes allow, or disjoint from all three.
+// [Choromanski et al. 2021]. Goroutines may share a Linear.
+//
+// [NewBatch] treats the results of two calls of [NewLinear] as different attentions, even if the
+// arguments were equal. For Lq queries and Lk keys of dimension d, values of dimension dv and m
+// features, Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory besides dst. The matrix dst
+// of Forward may be q, k or v itself where shapes allow, or disjoint from all three.
 //
 // With feature maps that are [rff.LogMap]s a normalised output is a weighted average of values, to
 // rounding, unless the logarithm of a feature overflows the type T. With feature maps that are not
@@ -36,15 +40,22 @@ type LinearOptions struct {
 // is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
 // dependent output and gradient.
 //
+// Backward returns gradients with respect to q, k and v, not to parameters of the feature maps.
+// Backward is accurate only if products of elements of v and dout do not overflow the type T.
 // CanBackward returns an error unless the feature maps of queries and of keys are
 // [rff.Differentiable], or [rff.DifferentiableLog] if the attention uses logarithms of features.
 type Linear[T dense.Float] struct{ Batch[T] }
 
 // NewLinear returns linear attention with the features φ_Q = phi of queries q and φ_K =
-// [rff.Keys](phi) of keys k, so that φ_Q(q)ᵀφ_K(k) estimates the kernel phi.Kernel() of q and k. If
-// the feature maps of queries and of keys are [rff.LogMap]s, attention uses the logarithms of the
-// features. NewLinear returns an error if phi or rff.Keys(phi) is nil, or if phi and rff.Keys(phi)
-// differ in the dimension of their points or in the number of their features.
+// [rff.Keys](phi) of keys k, so that φ_Q(q)ᵀφ_K(k) estimates the kernel phi.Kernel() of q and k.
+// The feature map φ_K of keys is phi unless phi is [rff.Paired], as rff.SADERF and rff.ADERF are.
+//
+// If the feature maps of queries and of keys are [rff.LogMap]s, attention uses the logarithms of
+// the features and neither overflows nor underflows. If the feature map of queries or of keys is
+// not an [rff.LogMap], attention uses the features themselves.
+//
+// NewLinear returns an error if phi or rff.Keys(phi) is nil, or if phi and rff.Keys(phi) differ in
+// the dimension of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
 	if phi == nil {
 		return Linear[T]{}, errors.New("performer: phi is nil")

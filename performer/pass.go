@@ -15,6 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
+// pass is a forward or backward pass over all heads and sequences. A piece of a forward pass is a
+// unit in a sequence. A piece of a backward pass is a head of keys in a sequence.
 type pass[T dense.Float] struct {
 	b                *batch[T]
 	q, out, dq, dout operand[T] // of the heads of queries
@@ -38,6 +40,8 @@ type pass[T dense.Float] struct {
 	fromQuery, fromKey []int // where the sequences of matrices begin, and where the last one ends
 }
 
+// operand has a matrix for each head of each sequence: of a tensor, or of a matrix whose heads are
+// column blocks and whose sequences follow one another.
 type operand[T dense.Float] struct {
 	dense.Tensor[T]
 	from []int // the first row of each sequence of a matrix; nil for a tensor
@@ -98,7 +102,8 @@ func (b *batch[T]) check(q, k, v dense.Matrix[T], s Sequences) error {
 	return err
 }
 
-// If alone is true, causal attention of one head needs as many queries as keys.
+// mustFit is matrices for callers that panic. If alone is true, causal attention of one head needs
+// as many queries as keys.
 func (b *batch[T]) mustFit(q, k, v dense.Matrix[T], s Sequences, alone bool) *pass[T] {
 	p, err := b.matrices(q, k, v, s)
 	if err == nil && alone && b.single && b.units[0].Causal && q.Rows != k.Rows {
@@ -174,6 +179,7 @@ func (p *pass[T]) check() error {
 	return nil
 }
 
+// validOf returns which keys of a sequence count for a head of queries, or nil if all keys count.
 func (p *pass[T]) validOf(at, h int) []bool {
 	if p.valid == nil {
 		return nil
@@ -202,7 +208,8 @@ func (p *pass[T]) pieces() int {
 	return p.b.count
 }
 
-// The last pieces are too few for all processors, and use the parallelism of the attention.
+// run computes the pieces in parallel while there are enough for all processors, and the last
+// pieces one after another with the parallelism of the attention.
 func (p *pass[T]) run() {
 	n, processors := p.sequences*p.pieces(), runtime.GOMAXPROCS(0)
 	together := n / processors * processors
@@ -267,6 +274,8 @@ func (p *pass[T]) call(at int, u unit[T], processors int) sequence.Call[T] {
 	return c
 }
 
+// differentiate computes the gradients of a head of keys in a sequence. Gradients of keys and
+// values are summed over the units.
 func (p *pass[T]) differentiate(at, key, processors int) {
 	b, group := p.b, p.b.heads/p.b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= key*group })
@@ -289,6 +298,8 @@ func (p *pass[T]) differentiate(at, key, processors int) {
 	}
 }
 
+// addBackward writes the gradients of a call with respect to keys and values into dk and dv if
+// first is true, and otherwise adds the gradients to dk and dv.
 func addBackward[T dense.Float](attention sequence.Attention[T], c sequence.Call[T], dk, dv dense.Matrix[T], first bool) {
 	if first {
 		c.DK, c.DV = dk, dv

@@ -16,8 +16,9 @@ type Sequences struct {
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal
-	// attention: query i sees the keys j ≤ i + Past. Bidirectional attention ignores Past, except
-	// for an [Exact] with a Window, a Chunk or a Slope.
+	// attention: query i sees the keys j ≤ i + Past. A nil Past means zero for all sequences. A
+	// negative Past hides all keys from the first queries of a causal sequence. Bidirectional
+	// attention ignores Past, except for an [Exact] with a Window, a Chunk or a Slope.
 	Past []int
 
 	// Valid says for each row of k and v whether queries may see the row. Rows of k and v that are
@@ -57,6 +58,7 @@ func (s Sequences) fits(queries, keys int) error {
 	return nil
 }
 
+// lengthsOfKeys returns the numbers of keys of the sequences, or nil for one sequence.
 func (s Sequences) lengthsOfKeys() []int {
 	if s.Keys == nil {
 		return s.Queries

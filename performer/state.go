@@ -15,7 +15,9 @@ import (
 // State is attention over a stream of tokens. The output of a query is the average out = Σ_j A_j
 // v_j / Σ_j A_j of the values v_j of all tokens j so far, with weights A_j. Append of token i
 // followed by Attend of query i computes row i of causal attention, to rounding or, with
-// ExactOptions.Bits or TopK, approximately. Outputs do not depend, bit for bit, on GOMAXPROCS.
+// ExactOptions.Bits or TopK, approximately. Outputs do not depend, bit for bit, on GOMAXPROCS, nor
+// in exact attention on how many tokens each call of Append adds. A State ignores whether attention
+// is causal: a query sees tokens so far, and no later tokens.
 //
 // A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
 // of dimension dv, m×dv if unnormalised. In linear attention of the softmax and the Gaussian
@@ -25,12 +27,15 @@ import (
 // dimension d and values of dimension dv. With ExactOptions.Bits of b, a State keeps (b +
 // ¼)·(d+dv)/8 + 8⅛ bytes for each token and head of keys of dimension d and values of dimension dv.
 // With ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head
-// of keys. With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W +
-// 1000 tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
+// of keys.
 //
-// Goroutines must not share a State. After a first call with as many rows, Append, Attend and Step
-// allocate nothing if dst is given, except memory for more keys and values. The zero State has no
-// attention, and methods that need attention panic or return an error.
+// With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000
+// tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
+//
+// Goroutines must not share a State, and Merge and UnmarshalBinary refuse tokens of attention other
+// than the attention that made the State. After a first call with as many rows, Append, Attend and
+// Step allocate nothing if dst is given, except memory for more keys and values. The zero State has
+// no attention, and methods that need attention panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -38,12 +43,15 @@ type State[T dense.Float] struct {
 	units           []stateUnit[T]
 }
 
+// stateUnit holds the tokens of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
 	tokens         tokens[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
 
+// tokens is the memory of a run of heads: a stored[T] behind an interface, so that importers do not
+// compile it.
 type tokens[T dense.Float] interface {
 	Append(k, v dense.Matrix[T])
 	Attend(dst, q dense.Matrix[T])
@@ -69,6 +77,7 @@ func (s stored[T]) merge(other tokens[T])       { s.Merge(other.(stored[T]).Stor
 func (s stored[T]) holds(from any, n int) bool  { return s.Holds(from.(*store.Saved[T]), n) }
 func (s stored[T]) restore(from any, n int)     { s.Restore(from.(*store.Saved[T]), n) }
 
+// save returns what a Store needs to return to its tokens, in the memory of an earlier result.
 func (s stored[T]) save(to any) any {
 	if to == nil {
 		to = new(store.Saved[T])
@@ -115,7 +124,8 @@ func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 	return s, nil
 }
 
-// Heads of a run have alike attention, and are of one group, or are complete groups.
+// runOf returns the end of the run of heads, from head from on, that have alike attention and one
+// memory: heads of one group, or complete groups.
 func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) int {
 	to := from + 1
 	for to < len(attentions) && attentions[from].Alike(attentions[to]) && (from%group == 0 || to%group != 0) {
@@ -132,7 +142,8 @@ func (s *State[T]) Len() int { return s.n }
 
 // TopK returns the number of keys that the next query of each head reads, 0 for all keys, and with
 // ExactOptions.Tolerance the error ‖output − exact‖/‖exact‖ of each head that Step has measured.
-// The returned error is 0 for a head that reads all keys.
+// Step measures the error of one token of 64, and the returned error weights the latest 20
+// measurements most. The returned error is 0 for a head that reads all keys.
 func (s *State[T]) TopK() (keys []int, errors []float64) {
 	s.checkMade()
 	for _, u := range s.units {
@@ -149,7 +160,9 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy of s, which in exact attention shares memory of tokens with s.
+// Clone returns a copy of s. Later changes of s do not change the copy, nor do changes of the copy
+// change s. In exact attention the copy shares the memory of complete segments of tokens with s, so
+// that a common prefix of several streams takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
@@ -162,8 +175,9 @@ func (s *State[T]) Clone() *State[T] {
 
 // Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens, in Hk heads, to s. For
 // keys of dimension d and values of dimension dv, Append of n tokens to linear attention with m
-// features takes O(n·m·(d+dv)) time per head. Append panics if the shapes of k and v do not fit s,
-// and if the tokens are too many for an int.
+// features takes O(n·m·(d+dv)) time per head. In exact attention, Append copies the keys and
+// values. Append panics if the shapes of k and v do not fit s, and if the tokens are too many for
+// an int.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -200,8 +214,11 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 // Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
 // up to the token itself into dst (n×H·dv), which Step returns; Step allocates a dst that is zero.
 // Step returns, bit for bit, what Append and Attend of one token at a time return, except with
-// ExactOptions.Tolerance. The matrix dst may be q, k or v itself where shapes allow, or disjoint
-// from all three. Step panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s.
+// ExactOptions.Tolerance, because Attend measures no errors. In linear attention, Forward for
+// outputs and Append for the State are faster than Step for many tokens.
+//
+// The matrix dst may be q, k or v itself where shapes allow, or disjoint from all three. Step
+// panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
@@ -251,10 +268,16 @@ func (s *State[T]) checkMade() {
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
 
 // Merge adds all tokens of the State other to s. Merge changes only the receiver s, not the
-// argument other. Merge returns an error and does not change s if other is nil, if other differs in
-// heads, dimensions or attention, if the attention has a Window, a Chunk or a Slope, or if s and
-// other together have more tokens than half of the largest int. Merge treats two feature maps as
-// equal if their features agree to rounding at a few fixed points.
+// argument other. The order in which States are merged matters only for rounding.
+//
+// Merge returns an error and does not change s if other is nil, if other differs in heads,
+// dimensions or attention, if the attention has a Window, a Chunk or a Slope, or if s and other
+// together have more tokens than half of the largest int.
+//
+// Merge treats two feature maps as equal if their features agree to rounding at a few fixed points,
+// so that a feature map may be made again from its seed, or on another architecture. Merge may
+// overlook that two feature maps differ in less than one feature in 16, or by less than 2⁻¹⁴ of a
+// feature in float32 or 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:
@@ -297,9 +320,10 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot records in dst the tokens that s has so far and returns dst; if dst is nil, Snapshot
-// allocates one. For a State of exact attention, Snapshot records the number of tokens, and copies
-// the keys and values of at most the last 127 tokens if ExactOptions sets Bits, or KeyBits and
-// ValueBits, and of none otherwise. Snapshot allocates nothing if dst was a Snapshot of s before.
+// allocates one. In linear attention Snapshot copies the sums over tokens. For a State of exact
+// attention, Snapshot records the number of tokens, and copies the keys and values of at most the
+// last 127 tokens if ExactOptions sets Bits, or KeyBits and ValueBits, and of none otherwise.
+// Snapshot allocates nothing if dst was a Snapshot of s before.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
@@ -314,7 +338,8 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 }
 
 // Rollback removes all tokens that were added to s after the call of [State.Snapshot] that wrote m.
-// Later outputs of s are, bit for bit, those of s without the removed tokens.
+// Later outputs of s are, bit for bit, those of s without the removed tokens. Several calls of
+// Rollback may use one Snapshot m. Rollback takes as long as Snapshot, and allocates nothing.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

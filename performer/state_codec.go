@@ -40,8 +40,10 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary replaces the tokens of s by the tokens of the State that MarshalBinary has
 // written to data. UnmarshalBinary returns an error and does not change s if data is damaged, or if
-// s and the written State differ in type, heads, dimensions or attention. The checksum in data does
-// not protect against forgery: from forged data a State may compute wrong outputs.
+// s and the written State differ in type, heads, dimensions or attention. UnmarshalBinary treats
+// feature maps as equal if their features agree at a few fixed points, as [State.Merge] does. The
+// checksum in data does not protect against forgery: from forged data a State may compute wrong
+// outputs. UnmarshalBinary allocates memory only for the keys and values in data.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState

@@ -80,6 +80,8 @@ func (b *batch[T]) attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradie
 	return g, nil
 }
 
+// tensors returns the pass of the arguments, whose K and V then have the past and the present keys
+// and values.
 func (b *batch[T]) tensors(c *AttendArgs[T]) (*pass[T], error) {
 	if err := fitsTensors(c); err != nil {
 		return nil, err
@@ -124,6 +126,8 @@ func joined[T dense.Float](past, t dense.Tensor[T]) dense.Tensor[T] {
 	return all
 }
 
+// setMasks sets the past, the mask of pairs, and the keys that count by Lengths and by a Mask with
+// one row.
 func (p *pass[T]) setMasks(c *AttendArgs[T]) {
 	keys := c.PastK.Rows + c.K.Rows
 	if keys != c.K.Rows || c.Lengths != nil {
@@ -165,6 +169,7 @@ func like[T dense.Float](t dense.Tensor[T]) dense.Tensor[T] {
 	return dense.NewTensor[T](t.Batch, t.Heads, t.Rows, t.Cols)
 }
 
+// summed returns the sums of t over the sides that are 1 in shape, in a fixed order.
 func summed[T dense.Float](t dense.Tensor[T], shape [4]int) dense.Tensor[T] {
 	if shape == t.Shape() {
 		return t

@@ -27,8 +27,10 @@ type allocation struct {
 	total     int    // the bits of a row
 }
 
-// allocate moves bits between segments, takes bits away until the parts fit, and moves bits again,
-// so that Σ variance·bitNoise[bits] is small. Segments have equal bits if others gain little.
+// allocate returns the bits of segments, which share the words of a row, such that Σ
+// variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
+// takes bits away until the parts fit, and moves bits again. Segments have equal bits if others
+// gain little, for these variances or for those of learned rows, which a small sample overfits.
 func allocate(variances, learned []float64, sizes []int, words int) []int {
 	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
 	fits := func() bool { return a.words() <= words }

@@ -14,14 +14,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
+// spectrum is what Learn finds. A vector x has the coordinates y = D(x − mean), where the rows of D
+// are the directions. Bands divide the coordinates.
 type spectrum struct {
 	Mean       []float64             // nil if nothing is subtracted; otherwise D·mean = 0
 	Directions dense.Matrix[float32] `archive:"rotation"` // d×d
 	Bands      []band
 }
 
-// The directions of a band are a uniformly random rotation of principal directions, unless it has
-// no bits. Step, Share and Noise are for vectors of norm 1.
+// band is some coordinates whose codes have the same number of bits. Its directions are a uniformly
+// random rotation of principal directions, unless it has no bits.
 type band struct {
 	Size, Bits int
 	Step       float64 // the width of a cell
@@ -83,7 +85,10 @@ func (s *spectrum) key() (key [2]uint64) {
 	return [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
 }
 
-// A code of 7 bits has its highest 4 bits in one part, the next 2 in another, the last in a third.
+// bands are the bands of a quantiser and the parts of their rows. A row has a part for each of the
+// widths 8, 4, 2 and 1. A code of 7 bits, for example, has its highest 4 bits in one part, the next
+// 2 bits in another and the last bit in a third: its odd multiple 2k − 127 is the sum of those of
+// the three parts times 8, 2 and 1.
 type bands struct {
 	list    []band
 	typical float64 // Σ Share·Noise
@@ -91,6 +96,7 @@ type bands struct {
 	parts   []part
 }
 
+// part is the digits of one width of the codes of a row.
 type part struct {
 	width, elements, words int
 	places                 []uint32
@@ -191,14 +197,16 @@ func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm 
 	}
 }
 
-// ratio makes the estimate exact for a query that is the row within the bands with bits. Over the
-// rotations of bands B, the estimate of uᵀq is
+// combine returns the numbers of a row. ratio makes the estimate exact for a query that is the row
+// within the bands with bits, so that bands err by their own rotations and by a small bias. Over
+// the rotations of bands B, the estimate of uᵀq is
 //
 //	Σ_B share_B·uᵀq in B, share = ratio·sᵀu/‖u‖², plus an error of the variance
 //	Σ_B (‖q‖²−(uᵀq/‖u‖)²)·error_B, error = ratio²·(‖s‖² − (sᵀu)²/‖u‖²)/(size − 1).
 //
 // variance is the mean of error_B over that of the sample, both with the weights Share. A band
-// without bits has share 0, and its uᵀq is an error whose mean square is that of its rows.
+// without bits has share 0, and its uᵀq is an error whose mean square is that of its rows. The bias
+// is at most bias·√(Σ Weight·‖q‖²).
 func (b *bands) combine(all []sums) (ratio, variance, bias float64) {
 	ratio = b.ratio(all)
 	for k, one := range b.list {
@@ -222,6 +230,7 @@ func (b *bands) ratio(all []sums) float64 {
 	return 0
 }
 
+// errors returns 1 − share and error of a band, for combine.
 func (b *band) errors(s sums, ratio float64) (short, noise float64) {
 	if b.Bits == 0 {
 		return 1, s.energy / float64(b.Size)
@@ -255,6 +264,7 @@ func withBias(ratio float32, bias float64) float32 {
 	return math.Float32frombits(math.Float32bits(ratio)&^biasBits | k)
 }
 
+// roundBands rounds the rotated vector of p by parts, and sets the law of its errors.
 func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	b := q.bands
 	dst.several, dst.scale, dst.rounding, dst.perDimension, dst.bias = b.several, 0, 0, 0, 0

@@ -16,7 +16,9 @@ func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }
 
-// In a list of k candidates or more, candidate k−1 is the worst of k.
+// keep adds c to a list of the best k candidates and up to k others, unless k candidates rank above
+// c, and returns the list. If the list has k candidates or more, the candidate k−1 is the worst of
+// k: candidates that rank below it are not among the best k.
 func keep(list []candidate, c candidate, k int) []candidate {
 	n := len(list)
 	if n >= k && c.worse(list[k-1]) {
@@ -29,7 +31,8 @@ func keep(list []candidate, c candidate, k int) []candidate {
 	return list
 }
 
-// cut returns the best k candidates of a list, the worst of them last.
+// cut returns the best k candidates of a list, the worst of them last, or the list if it is
+// shorter.
 func cut(list []candidate, k int) []candidate {
 	if len(list) < k {
 		return list
@@ -71,7 +74,8 @@ func cut(list []candidate, k int) []candidate {
 	return list[:k]
 }
 
-// Many candidates are sorted by scores rounded to float32. The result is in keys.
+// ordered returns the indices of a list, in the lower 32 bits of keys. A list of many candidates is
+// sorted by scores rounded to float32, the best first. The result and other memory are in keys.
 func ordered(keys []uint64, list []candidate) (order, all []uint64) {
 	n := len(list)
 	keys = scratch.Resize(keys, 2*n)

@@ -67,7 +67,8 @@ func (c *centre[T]) share(y []T) (t, short float64) {
 	return t / c.square, short
 }
 
-// nearest subtracts the mean of the vectors, because a large mean would cost the products digits.
+// nearest finds the nearest of several vectors. It subtracts the mean of the vectors from all of
+// them, because a large mean would cost the products digits.
 type nearest[T dense.Float] struct {
 	mean    []T
 	vectors dense.Matrix[T] // the vectors minus the mean
@@ -104,9 +105,10 @@ func (n *nearest[T]) rounding(norm float64, c int) float64 {
 	return float64(len(n.mean)+8) * sum * (vecmath.Roundoff[T]()*n.norms[c] + 0x1p-53*sum)
 }
 
-// A matrix product selects the centres that may be nearest, and SquaredDistance decides, because
-// the last bits of the product differ between processors. A row gets the origin if rounding makes
-// its centre farther than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
+// assign returns the number of the nearest centre of each row of x, the first one of equals. A
+// matrix product selects the centres that may be nearest, and SquaredDistance decides, because the
+// last bits of the product differ between processors. A row gets the origin if rounding makes its
+// centre farther than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
 func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest
@@ -156,7 +158,8 @@ func (q *quantiser[T]) assignOne(row []T) int {
 	return 0
 }
 
-// float32 must represent (x−c)ᵀc for a row x of the centre c.
+// fits reports whether a row may have its nearest centre, at the squared distance r: float32 must
+// represent (x−c)ᵀc.
 func (q *quantiser[T]) fits(row []T, centre int, r float64) bool {
 	product := r * q.centres[centre].square
 	return r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && product >= 0x1p-250 && product <= 0x1p250)

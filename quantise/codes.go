@@ -21,8 +21,11 @@ import (
 // Codes holds compressed vectors, called rows, numbered from 0 in the order in which Append adds
 // rows. For a quantiser of New with d' rotated coordinates, the code of a row takes d'·Bits/8
 // bytes, rounded up to a multiple of 8, plus 8, plus 4 if Bits > 1, plus 16 after WithCentres.
-// Goroutines may share Codes: a call uses the rows that Codes had when the call began. Append
-// reserves memory for later rows of each centre: at most 1 MiB, and a quarter of the present rows.
+//
+// Goroutines may share Codes. Search, SearchAll, Within, Estimates, Decode and Write use the rows
+// that Codes had when the call began, and never wait for Append. Searches see the new rows of an
+// Append all at once. Append never moves codes in memory, and reserves memory for later rows of
+// each centre: at most 1 MiB, and a quarter of the present rows.
 type Codes[T dense.Float] interface {
 	// Quantiser returns the quantiser that made the codes.
 	Quantiser() Quantiser[T]
@@ -33,66 +36,91 @@ type Codes[T dense.Float] interface {
 	// Bytes returns the number of bytes of the codes in memory, without memory for later rows.
 	Bytes() int
 
-	// Append encodes the rows of x (n×d) on several processors, and adds the codes. Append returns
-	// an error that names the first row of x that is not finite, or whose norm, after subtraction
-	// of a centre or mean, is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append returns an error if all
-	// codes would take more than 2⁴⁰ bytes or, with centres, be 2³² rows or more, and the error of
-	// ctx if ctx ends before Append has encoded x. After an error of Append the Codes have no new
-	// rows. Append panics if ctx is nil, or if rows of x have a wrong dimension.
+	// Append encodes the rows of x (n×d) on several processors, and adds the codes. For each row,
+	// Append multiplies one vector by the rotation matrix of the quantiser.
+	//
+	// Append returns an error that names the first row of x that is not finite, or whose norm,
+	// after subtraction of a centre or mean, is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append
+	// returns an error if all codes would take more than 2⁴⁰ bytes or, with centres, be 2³² rows or
+	// more, and the error of ctx if ctx ends before Append has encoded x. After an error of Append
+	// the Codes have no new rows. Append panics if ctx is nil, or if rows of x have a wrong
+	// dimension.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
 	// AppendRows appends the codes of rows ids[0], ids[1], … of the argument from, or of all rows
-	// of from if ids is nil. AppendRows returns an error and adds no rows if from is nil, differs
-	// from the receiver in Options or rotation, or lacks a row of ids, and if the receiver lacks
-	// the centre of a row, or stores signs of TwoStage that from lacks.
+	// of from if ids is nil. The argument from of AppendRows may be the receiver. AppendRows
+	// returns an error and adds no rows if from is nil, differs from the receiver in Options or
+	// rotation, or lacks a row of ids, and if the receiver lacks the centre of a row, or stores
+	// signs of TwoStage that from lacks.
 	AppendRows(from Codes[T], ids []int) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
 	// query, or with the smallest estimated squared distances from the query, into dst, best first.
 	// Search returns dst, shortened if Codes has fewer than len(dst) rows. Search orders rows with
-	// equal estimates by row number. For a query that is not finite, Search returns the rows of the
-	// lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before the
-	// search, not for the best of many rows: a row ranks high partly by the error of the estimate.
-	// Search panics unless the quantiser of the Codes has prepared the query.
+	// equal estimates by row number.
+	//
+	// For a query that is not finite, Search returns the rows of the lowest numbers, with the value
+	// NaN. The StdErr of a hit is right for a row chosen before the search, not for the best of
+	// many rows: a row ranks high partly by the error of the estimate.
+	//
+	// Without Options.TwoStage, Search reads the codes of all rows once, on several processors.
+	// Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
+	// the quantiser of the Codes has prepared the query.
 	Search(dst []Hit, query *Query) []Hit
 
 	// For several queries of one Measure, SearchAll writes the best len(hits[i]) rows for
 	// queries[i] into hits[i], and shortens hits[i] if SearchOptions select fewer rows. SearchAll
 	// reads the codes once for all queries, or once for each query if Learn made the quantiser;
-	// with SearchOptions.Rows, twice. SearchAll returns an error if hits and queries differ in
-	// length, if the quantiser has not prepared a query, if queries differ in Measure, if
-	// SearchOptions.Centres is negative, if SearchOptions.Rows fails or writes a row that is not
-	// finite, or if ctx ends. After an error of SearchAll the elements of hits are undefined. A nil
-	// ctx panics.
+	// with SearchOptions.Rows, twice. SearchAll allocates nothing, except in SearchOptions.Rows, if
+	// an earlier call had as many rows, queries and hits.
+	//
+	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
+	// prepared a query, if queries differ in Measure, if SearchOptions.Centres is negative, if
+	// SearchOptions.Rows fails or writes a row that is not finite, or if ctx ends. After an error
+	// of SearchAll the elements of hits are undefined. A nil ctx panics.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
 	// Within returns, best first, all rows that SearchOptions select and whose inner product or
 	// cosine with the query is at least the argument limit, or whose squared distance from the
 	// query is at most limit. Within misses a row that reaches the limit with at most the
-	// probability miss of Quantiser.Prepare, over random rotations. With SearchOptions.Rows, Within
-	// returns exact values of rows that reach the limit. Without SearchOptions.Rows, Within returns
-	// estimates of all rows that may reach the limit by the error bounds of the estimates. For a
-	// query that is not finite, Within returns no rows. Within returns an error if limit is NaN, if
-	// the query has another quantiser or a miss probability of 0, if SearchOptions.Centres is
-	// negative, if SearchOptions.Rows fails, or if ctx ends. Within panics if ctx is nil.
+	// probability miss of Quantiser.Prepare, over random rotations.
+	//
+	// With SearchOptions.Rows, Within returns only rows whose exact value reaches the limit, with
+	// the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates of
+	// all rows that may reach the limit by the error bounds of the estimates. For a query that is
+	// not finite, Within returns no rows.
+	//
+	// Within reads the codes of all rows once. Within returns an error if limit is NaN, if the
+	// query has another quantiser or a miss probability of 0, if SearchOptions.Centres is negative,
+	// if SearchOptions.Rows fails, or if ctx ends. Within panics if ctx is nil.
 	Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error)
 
 	// Estimates writes estimates of the Measure of the query, between the query and each row of
 	// ids, into dst, and returns dst; rows may repeat in ids. A nil ids stands for rows 0 to
-	// len(dst) − 1. The estimate of a cosine may lie outside [−1, 1], and the estimate of a squared
-	// distance below 0. Estimates panics if a row of ids does not exist, if dst and ids differ in
-	// length, or if the quantiser has not prepared the query.
+	// len(dst) − 1. For one query and one row, Estimates and Search give equal values. The estimate
+	// of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
+	//
+	// Estimates takes less time for rows with consecutive numbers. Estimates allocates nothing, and
+	// uses several processors only for more than 4096 rows. Estimates panics if a row of ids does
+	// not exist, if dst and ids differ in length, or if the quantiser has not prepared the query.
 	Estimates(dst []Estimate, query *Query, ids []int) []Estimate
 
 	// Decode writes vectors that approximate rows number from to to − 1 into the rows of dst, which
 	// is (to−from)×d, and returns dst. For the rotation matrix R of New, Decode approximates a row
 	// x by ‖x‖·Rᵀs/sᵀu, where the integers s are the code and u = Rx/‖x‖, or with a centre c by c +
-	// ‖x−c‖·Rᵀs/sᵀu with u = R(x−c)/‖x−c‖. Decode allocates dst if dst is zero, and panics if the
-	// Codes lack a row from from to to − 1, or if dst is neither zero nor (to−from)×d.
+	// ‖x−c‖·Rᵀs/sᵀu with u = R(x−c)/‖x−c‖.
+	//
+	// Without centres, decoded vectors of a quantiser of New are longer than the rows, because
+	// inner products with decoded vectors are unbiased. For each row, Decode multiplies one vector
+	// by the transpose of the rotation matrix of the quantiser. Decode allocates dst if dst is
+	// zero, and panics if the Codes lack a row from from to to − 1, or if dst is neither zero nor
+	// (to−from)×d.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// Write writes the quantiser, and the rows that Codes has when the call begins, to w, as a
-	// safetensors file for Read and View. Write returns an error if w is nil, and the errors of w.
+	// safetensors file for Read and View. Write allocates as much memory as the codes, unless one
+	// block of memory holds all codes, as for New without centres after Read, View or a single
+	// Append. Write returns an error if w is nil, and the errors of w.
 	Write(w io.Writer) error
 }
 

@@ -152,6 +152,7 @@ func (e *encoder[T]) end(q *quantiser[T]) {
 	q.encoders.Put(e)
 }
 
+// encode writes the code of row i to e.row, and returns the numbers beside it.
 func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err error) {
 	y := e.rotated.Rows(i + 1).Row(i)
 	norm, err := normOf(y, e.x.Row(i))
@@ -200,6 +201,7 @@ func (e *encoder[T]) encodeBands(q *quantiser[T], y []T, norm float64, i int, n 
 	}
 }
 
+// encodeSigns writes the signs of e.codes to place at of b. It changes e.codes.
 func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm float32) {
 	for j := range e.codes {
 		e.codes[j] >>= q.width - 1
@@ -284,7 +286,7 @@ func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	}
 }
 
-// Conversions of products keep the compiler from fusing products and sums.
+// along returns sᵀy. Conversions of products keep the compiler from fusing products and sums.
 func (c *coder[T]) along(codes []uint8, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	codes = codes[:len(y)]

@@ -13,6 +13,7 @@ import (
 
 const readRows = 64
 
+// readExact reads the rows with the best estimates, and then the rows that may rank above them.
 func (s *search[T]) readExact(hits [][]Hit) error {
 	s.run()
 	for _, x := range s.queries {
@@ -47,6 +48,8 @@ func (s *search[T]) readExact(hits [][]Hit) error {
 	return s.ctx.Err()
 }
 
+// readPossible reads the rows of x.possible whose upper bounds are not worse than the worst exact
+// value.
 func (s *search[T]) readPossible(x *ranking, y []T) error {
 	slices.SortFunc(x.possible, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
@@ -64,6 +67,7 @@ func (s *search[T]) readPossible(x *ranking, y []T) error {
 	return nil
 }
 
+// least returns the worst of k exact rows, with the score that Query.score estimates.
 func (s *search[T]) least(x *ranking, y []T) candidate {
 	worst, norm := x.exact[x.k-1], math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {

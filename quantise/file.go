@@ -13,8 +13,9 @@ import (
 )
 
 // Read reads r to the end as a file of Codes.Write, and returns the Codes with the quantiser. Read
-// returns an error if r is nil, and if the file is cut off, damaged, of another version or no file
-// of Codes.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing.
+// allocates memory in proportion to the bytes that r has delivered so far. Read returns an error if
+// r is nil, and if the file is cut off, damaged, of another version or no file of Codes.Write; the
+// error wraps io.ErrUnexpectedEOF if bytes are missing.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -23,9 +24,10 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	return open[T](f, err)
 }
 
-// View returns the Codes in the argument data, a file of Codes.Write. On little-endian machines,
-// View uses codes in data without a copy if the address of data is a multiple of 8. The argument
-// data must not change and must stay mapped while the Codes are in use.
+// View returns the Codes in the argument data, the bytes of a file of Codes.Write. On little-endian
+// machines, View uses codes in data without a copy if the address of data is a multiple of 8, as in
+// memory-mapped files. The argument data of View must not change and must stay mapped while the
+// Codes are in use. View reads all bytes of data once to check the file.
 func View[T dense.Float](data []byte) (Codes[T], error) {
 	f, err := archive.View[float64, file](data, "quantise", fileName)
 	return open[T](f, err)
@@ -87,6 +89,8 @@ func (c *codes[T]) Write(w io.Writer) error {
 	return archive.Write[float64](w, "quantise", fileName, f)
 }
 
+// gather returns the elements of all rows, of which a row has width. It copies the elements of
+// several blocks.
 func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 	var parts [][]E
 	for _, c := range all.clusters {
@@ -107,7 +111,8 @@ func joined[E any](parts [][]E) []E {
 	return slices.Concat(parts...)
 }
 
-// open checks the rows before it draws a rotation, which takes memory.
+// open returns the codes of a file, or err if it is not nil. It checks the rows before it draws a
+// rotation, which takes memory.
 func open[T dense.Float](f file, err error) (Codes[T], error) {
 	if err != nil {
 		return nil, err

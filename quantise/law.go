@@ -2,6 +2,7 @@ package quantise
 
 import "math"
 
+// numbers are what is stored beside the code of a row, 0 for the columns that the layout lacks.
 type numbers struct {
 	norm, ratio, variance, centreProduct, codedProduct float64
 }
@@ -72,7 +73,9 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	return e
 }
 
-// Conversions of products keep the compiler from fusing products and sums.
+// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from
+// the product of sᵀ and x.roundedOf(s), which is divided by its norm. Conversions of products keep
+// the compiler from fusing products and sums.
 func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	cosine := float64(float64(product) * n.ratio)
 	switch {
@@ -118,6 +121,8 @@ func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
 	return cosine
 }
 
+// centredValue returns the estimate of a measure for a row x from the estimate of the cosine of x −
+// c and q − tc.
 func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) float64 {
 	if x.norm != x.norm {
 		return x.norm
@@ -139,6 +144,8 @@ func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) f
 	return s.product + float64(s.t*n.centreProduct) + product
 }
 
+// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
+// +Inf.
 func (x *Query) withSquare(rest float64) float64 {
 	if math.IsInf(x.square, 1) {
 		return x.square
@@ -146,6 +153,8 @@ func (x *Query) withSquare(rest float64) float64 {
 	return x.square + rest
 }
 
+// undivided returns what a difference of scores, which are those of the divided query, is in the
+// measure.
 func (x *Query) undivided(difference float64) float64 {
 	switch {
 	case x.exponent == 0 || x.by == Cosine:
@@ -156,8 +165,10 @@ func (x *Query) undivided(difference float64) float64 {
 	return math.Ldexp(difference, max(x.exponent, 0))
 }
 
-// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. Errors of several bands have
-// no such factor, because the bands with the largest errors may have cosines near 0.
+// averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
+// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
+// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
+// the bands with the largest errors may have cosines near 0.
 func (r *rounded) averageOf(cosine, across float64) float64 {
 	if r.several {
 		return across
@@ -172,6 +183,7 @@ func (r *rounded) biasOf(ratio float64) float64 {
 	return r.bias * biasBounds[math.Float32bits(float32(ratio))&biasBits]
 }
 
+// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row, or with bands the result of combine.
 func (x *Query) varianceOf(n *numbers) float64 {
 	if x.bit > 0 {
 		return max(0, float64(x.bit*n.ratio*n.ratio)-x.less)
@@ -190,9 +202,10 @@ func (x *Query) relative(s *shift) float64 {
 // unequal is a ratio of norms. Below it, storedError adds less than 1 % to a standard error.
 const unequal = 1 << 7
 
-// The part of the error that is not of codes comes from rounding of the numbers beside codes, of
-// rotations in float32 and of sums in float64. It may exceed the error of codes if row and query
-// are far from the origin, and in distances of vectors of unequal norms.
+// storedError returns the standard deviation of the part of the error of an estimate that is not of
+// codes: the numbers beside codes and the rotations of float32 are rounded, and so are sums in
+// float64. It returns 0 where the part is too small to matter. The part may exceed the error of
+// codes if row and query are far from the origin, and in distances of vectors of unequal norms.
 func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	norm, t := x.norm, 0.0
 	if s != nil {

@@ -21,8 +21,12 @@ import (
 // bits per coordinate on average. A quantiser of Learn has more bits, up to 8, for directions along
 // which the sample is large, and none where the sample is small. Learn subtracts the mean of the
 // sample if the mean is large, finds the principal directions, and rotates bands of directions with
-// equal bits at random. With Learn, the StdErr of an estimate covers the rounding along directions
-// with bits, and the mean square of vectors like the sample along directions without bits.
+// equal bits at random.
+//
+// With Learn, the StdErr of an estimate covers the rounding along directions with bits, and the
+// mean square of vectors like the sample along directions without bits. Call Learn and encode all
+// rows again when rows have directions that the sample lacks: StdErr does not cover what only new
+// rows have along directions without bits.
 //
 // A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. If all
 // directions get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts
@@ -31,10 +35,12 @@ import (
 // With Learn, the code of a row of d numbers takes at most d·Bits/8 bytes, rounded up to a multiple
 // of 8, plus 8, plus 4 if Bits > 1, plus 4 if Learn subtracts a mean. A quantiser of Learn needs d²
 // multiply-adds to encode a row of d numbers, and to prepare a query. For an n×d sample, Learn
-// needs O(n·d² + d³) operations. For a sample in R^d, Learn returns an error if src is nil, if an
-// option is invalid, if a row is not finite or has a norm above 2¹⁰⁰, if fewer than two rows have
-// norms above 2⁻¹⁰⁰ after subtraction of the mean, if a mean to subtract has a norm below 2⁻²⁴ or
-// above 2²⁴, or if 4d² float64 take more than 2⁴⁰ bytes.
+// needs O(n·d² + d³) operations.
+//
+// For a sample in R^d, Learn returns an error if src is nil, if an option is invalid, if a row is
+// not finite or has a norm above 2¹⁰⁰, if fewer than two rows have norms above 2⁻¹⁰⁰ after
+// subtraction of the mean, if a mean to subtract has a norm below 2⁻²⁴ or above 2²⁴, or if 4d²
+// float64 take more than 2⁴⁰ bytes.
 func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -159,6 +165,7 @@ func product(x, a dense.Matrix[float64]) dense.Matrix[float64] {
 	return y
 }
 
+// principal returns the eigenvectors of xᵀx as rows, those of the largest eigenvalues first.
 func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	d := x.Cols
 	square := dense.New[float64](d, d)
@@ -178,6 +185,8 @@ func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return square, nil
 }
 
+// divide sets bands, for coordinates y of rows along axes and those of the rows that axes were
+// learned from, and returns the directions.
 func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, rng *rand.Rand) dense.Matrix[float64] {
 	d := y.Cols
 	size := (max(segmentSize, (d+mostSegments-1)/mostSegments) + segmentSize - 1) / segmentSize * segmentSize

@@ -21,7 +21,8 @@ const (
 // Estimate is an estimated Value of a Measure and the standard error StdErr, the root mean squared
 // error over random rotations, computed with the estimate in place of the true value. A StdErr of 0
 // means that the Value of an Estimate is exact. If the argument miss of Prepare is above 0, the
-// true value is below Low with at most the probability miss, and likewise above High.
+// true value is below Low with at most the probability miss, and likewise above High. If the
+// argument miss of Prepare is 0, Low and High are 0.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search: the number ID of the row, and an Estimate.

@@ -5,6 +5,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
+// short reports whether rows are so short that scan.Products is the fastest kernel for one query.
 func short(words, width int) bool { return words < 8 || width == 1 && words <= 16 }
 
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {

@@ -19,8 +19,10 @@ type Options struct {
 	// TwoStage stores the signs of rotated coordinates a second time, in d'/8 + 4 bytes more for a
 	// row of d' rotated coordinates. With TwoStage, a search for few of many rows reads all signs,
 	// and the codes of possible hits. With TwoStage, the result of Search lacks one or more rows of
-	// the result without TwoStage with probability 0.01 at most. TwoStage requires Bits of 4 or 8,
-	// and has no effect on codes with centres or with fewer than 768 rotated coordinates.
+	// the result without TwoStage with probability 0.01 at most. Despite TwoStage, a search reads
+	// all codes if given several queries or SearchOptions, or if a sample of signs promises no
+	// gain. TwoStage requires Bits of 4 or 8, and has no effect on codes with centres or with fewer
+	// than 768 rotated coordinates.
 	TwoStage bool
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Quantiser encodes vectors of R^d and prepares queries. Goroutines may share a Quantiser.
+// Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
+// and goroutines may share a Quantiser.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of encoded vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
@@ -27,50 +28,70 @@ type Quantiser[T dense.Float] interface {
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
 	// the argument cosine, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times
 	// the mean and (‖x‖‖y‖)² times the variance that Theory returns for the cosine, and the
-	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The variance that Theory returns is NaN
-	// for Bits > 1 and fewer than 32 rotated coordinates. For a quantiser of Learn, Theory averages
-	// the variance over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the
-	// mean.
+	// estimate of ‖x−y‖² has 4 times the variance for xᵀy.
+	//
+	// The mean that Theory returns is the argument cosine. The variance that Theory returns is NaN
+	// for Bits > 1 and fewer than 32 rotated coordinates, where no formula is known. For a
+	// quantiser of Learn, Theory averages the variance over vectors like the sample, and ‖x‖ and
+	// ‖y‖ are norms after subtraction of the mean. The first call of Theory takes longer than later
+	// calls, to compute integrals.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
 	// row x, where c is the nearest to x of the origin and the rows of the argument centres (K×d).
 	// Standard errors of estimated inner products with a row x of the centre c are proportional to
-	// ‖x−c‖. With K centres in R^d, the code of a row takes 16 bytes more, and Append O(K·d)
-	// operations more. For vectors of R^d, WithCentres returns an error if centres is not K×d with
-	// K ≥ 1, if a centre is not finite or has a norm above 2¹⁰⁰, if all centres take more than 2⁴⁰
-	// bytes, and for a quantiser of Learn other than that of New.
+	// ‖x−c‖.
+	//
+	// The new quantiser has no centres of the receiver. With K centres in R^d, the code of a row
+	// takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre if
+	// ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
+	//
+	// For vectors of R^d, WithCentres returns an error if centres is not K×d with K ≥ 1, if a
+	// centre is not finite or has a norm above 2¹⁰⁰, if all centres take more than 2⁴⁰ bytes, and
+	// for a quantiser of Learn other than that of New.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
-	// Encode returns the codes of the rows of x (n×d), or the errors of Codes.Append for x.
+	// Encode returns the codes of the n ≥ 0 rows of x (n×d). Encode takes the time and returns the
+	// errors of Codes.Append for x.
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of the Measure by. Prepare
-	// writes the prepared query into dst and returns dst, or a new Query if dst is nil. If the
-	// argument miss is positive, estimates have the bounds Low and High, each of which fails with
-	// at most the probability miss. If x is not finite, all estimates for the query are NaN.
-	// Prepare multiplies x by the rotation matrix of the quantiser. If the quantiser has prepared
-	// dst before, Prepare allocates nothing. For vectors of R^d, Prepare panics if x does not have
-	// d elements, if the Measure is unknown, or if miss is not in [0, 1).
+	// writes the prepared query into dst and returns dst, or a new Query if dst is nil.
+	//
+	// If the argument miss is positive, estimates have the bounds Low and High, each of which fails
+	// with at most the probability miss. The query x may have any finite norm; if x is not finite,
+	// all estimates for the query are NaN.
+	//
+	// Prepare multiplies x by the rotation matrix of the quantiser. For each centre in R^d, the
+	// first estimate for a query and a row of the centre takes O(d) operations more. For a query q
+	// so near to a multiple tc of a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded
+	// by itself, because the rounding of q is too coarse for rows of the centre. If the quantiser
+	// has prepared dst before, Prepare allocates nothing.
+	//
+	// For vectors of R^d, Prepare panics if x does not have d elements, if the Measure is unknown,
+	// or if miss is not in [0, 1).
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
 	// EncodeBytes appends the codes of the rows of x (n×d) to dst, with an equal number of bytes
-	// for each row, and returns the longer slice. docs/search.md describes every byte. If
-	// Codes.Append rejects a row of x, EncodeBytes returns dst and an error. For vectors of R^d,
-	// EncodeBytes panics if x does not have d columns.
+	// for each row, and returns the longer slice. EstimateBytes accepts bytes of EncodeBytes for
+	// any rows side by side, at any address. docs/search.md describes every byte. If Codes.Append
+	// rejects a row of x, EncodeBytes returns dst and an error. For vectors of R^d, EncodeBytes
+	// panics if x does not have d columns.
 	EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error)
 
 	// EstimateBytes writes estimates for the query and the len(dst) rows in page, a result of
 	// EncodeBytes, into dst. EstimateBytes returns an error if page has another length, if a number
 	// stored with a row is out of range, or if the quantiser has not prepared the query.
+	// EstimateBytes allocates nothing.
 	EstimateBytes(dst []Estimate, query *Query, page []byte) error
 
 	codesOf(r *rows) Codes[T]
 }
 
-// New returns a quantiser for vectors of R^d with a random rotation from src: a hadamard.Rotation
-// into R^d' with d' = max(hadamard.FastOrder(d), 4). New returns an error if d < 1, if an option is
-// invalid, if src is nil, or if the rotation takes more than 2⁴⁰ bytes.
+// New returns a quantiser for vectors of R^d with a random rotation: a hadamard.Rotation of three
+// factors into R^d' with d' = max(hadamard.FastOrder(d), 4). New draws two uint64 from src, the
+// seed of the rotation matrix. New returns an error if d < 1, if an option is invalid, if src is
+// nil, or if the rotation takes more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -135,6 +156,7 @@ type quantiser[T dense.Float] struct {
 	estimators pool.Of[estimator[T]]
 }
 
+// coder is what quantisers with different centres share.
 type coder[T dense.Float] struct {
 	options  Options
 	in, out  int

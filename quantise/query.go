@@ -14,8 +14,10 @@ import (
 )
 
 // Query is a query vector that Quantiser.Prepare has rotated and rounded, and the Measure (inner
-// product, distance, cosine) that compares the vector with rows. Goroutines may share a Query, but
-// not while Prepare writes the Query. A Query must not be copied.
+// product, distance, cosine) that compares the vector with rows. A Query serves all codes of the
+// quantiser that prepared the Query, in Codes and in bytes of EncodeBytes. Goroutines may share a
+// Query, but not while Prepare writes the Query. Prepare accepts a pointer to a zero Query as the
+// argument dst. A Query must not be copied.
 type Query struct {
 	owner any // the *quantiser[T]; nil in the zero Query
 	by    Measure
@@ -170,7 +172,8 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 	p.whole = roundListed(dst, p.rotated, norm, q.places, p.whole, !scan.Listed())
 }
 
-// norm is that of the whole vector. roundListed sets tile if tiled is true, and returns whole.
+// roundListed rounds y to steps for the kernels of dst.width. norm is that of the whole vector. It
+// sets tile if tiled is true, and returns its working memory whole.
 func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint32, whole []int16, tiled bool) []int16 {
 	dst.scale, dst.rounding, dst.tile = 0, 0, dst.tile[:0]
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(dst.words, dst.width))
@@ -192,10 +195,11 @@ func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint
 	return whole
 }
 
-// normalQuantile returns a z ≥ √3 such that a coordinate of a uniformly random direction in
-// R^(d'−1), and so the error of an estimate, exceeds z standard deviations with at most the given
-// probability: that of a normal variate, which is at most exp(−z²/2)/2. z is rounded to float32,
-// because the last digits of elementary functions differ between processors.
+// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
+// at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
+// For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
+// at most the probability of a normal variate, which is at most exp(−z²/2)/2. z is rounded to
+// float32, because the last digits of elementary functions differ between processors.
 func normalQuantile(tail float64) float64 {
 	z := math.Sqrt2 * math.Erfcinv(2*tail)
 	if tail < 0x1p-40 { // Erfcinv takes the difference from 1

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Append makes a new list, which shares the blocks of the old one.
+// rows is an immutable list of rows. Append makes a new list, which shares the blocks of the old
+// one.
 type rows struct {
 	n        int
 	clusters []cluster           // one for each centre of the quantiser; one without centres
@@ -17,7 +18,8 @@ type rows struct {
 
 const labelled = 1 << 12
 
-// The last blocks of a cluster may have room for more rows.
+// cluster is the rows of one centre, in the order of their numbers. The last blocks may have room
+// for more rows.
 type cluster struct {
 	n      int
 	blocks []*block
@@ -35,7 +37,8 @@ const (
 	columns
 )
 
-// Append alone uses places beyond the published rows.
+// block is contiguous memory of rows, which never moves. Append alone uses places beyond the
+// published rows.
 type block struct {
 	first, size int                 // rows of the cluster before the block; places
 	words       [mostParts][]uint64 // of each part of the rows
@@ -54,6 +57,8 @@ type layout struct {
 	signWords       int // the words of a row of signs; 0 without signs
 }
 
+// mostParts is the largest number of parts of a row, one for each of the widths 8, 4, 2 and 1. The
+// parts of rows are apart, because kernels are fastest for rows side by side.
 const mostParts = 4
 
 func (l layout) withParts(words ...int) layout {
@@ -135,7 +140,8 @@ func newBlock(first, size int, l layout) *block {
 
 const slackBytes = 1 << 20
 
-// A new block reserves room for a quarter of the rows of the cluster: calls make few blocks.
+// with returns the cluster with room for more rows. A new block reserves room for a quarter of the
+// rows of the cluster, so that repeated calls with few rows make few blocks.
 func (r cluster) with(more int, l layout) cluster {
 	left := more
 	if len(r.blocks) > 0 {
@@ -150,6 +156,7 @@ func (r cluster) with(more int, l layout) cluster {
 	return r
 }
 
+// cut returns places [lo, hi) as a block, which begins at a place of the cluster.
 func (b *block) cut(lo, hi, first int, l layout) *block {
 	c := &block{first: first, size: hi - lo}
 	for k, words := range l.parts[:l.count] {
@@ -175,6 +182,7 @@ func (r cluster) find(i int) int {
 
 func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
 
+// before returns the number of rows of the cluster with numbers below id.
 func (r cluster) before(id int) int {
 	if len(r.blocks) == 0 || r.blocks[0].ids == nil {
 		return min(id, r.n)

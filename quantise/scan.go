@@ -15,7 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// A search scans all codes once, or twice with SearchOptions.Rows.
+// search is one search: its queries, its options, and the rows. A search scans all codes once, or
+// twice with SearchOptions.Rows.
 type search[T dense.Float] struct {
 	q       *quantiser[T]
 	by      Measure
@@ -63,6 +64,7 @@ type ranking struct {
 	chosen   []candidate
 }
 
+// blockRange is the rows in places [lo, hi) of a block. A goroutine scans one blockRange at a time.
 type blockRange struct {
 	cluster int
 	b       *block
@@ -269,6 +271,7 @@ func (s *search[T]) bound(p *scanner) {
 	}
 }
 
+// largestVariance returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows of a chunk.
 func (s *search[T]) largestVariance(p *scanner) float64 {
 	if v := p.b.numbers[variances]; v != nil {
 		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22

@@ -8,8 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// With centres the score is the estimate of the measure, negative for a distance. Without centres
-// the score does not contain the norm of the query.
+// score returns the number that ranks a row, from the estimate of the cosine. With centres the
+// score is the estimate of the measure, negative for a distance. Without centres the score does not
+// contain the norm of the query.
 func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 	norm := n.norm
 	switch {
@@ -113,6 +114,7 @@ func (x *Query) errorBound(s *shift, z, variance, bias float64) (law, rounding f
 	return float64(z * math.Sqrt(variance/one.dimensions)), float64(z*rounding*math.Sqrt(1+variance)) + bias
 }
 
+// offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
 func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if x.k == 0 {
 		return
@@ -196,8 +198,10 @@ func (x *ranking) found(row int) bool {
 	return ok
 }
 
-// screen returns a limit: the scores of rows below the limit are below worst, even if each cosine
-// exceeds its estimate by margin. screen reports whether other rows may exist.
+// screen computes the scores of a chunk in float32, many at a time, for p.scores, and returns a
+// limit. The scores of rows below the limit are below worst, even if each cosine exceeds its
+// estimate by margin. The limit allows for rounding errors. screen reports whether other rows may
+// exist.
 func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, margin, worst float64) (limit float32, some bool) {
 	n, none := p.hi-p.lo, float32(math.Inf(-1))
 	if p.few {

@@ -8,21 +8,30 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
-// With the zero SearchOptions, SearchAll ranks all rows by estimates.
+// SearchOptions selects the rows that Codes.SearchAll and Codes.Within may return, and a source of
+// exact values. With the zero SearchOptions, SearchAll ranks all rows by estimates.
 type SearchOptions[T dense.Float] struct {
 	// Only is a set of rows, and searches ignore rows outside of Only. Except is a set of rows that
 	// searches ignore. Row i is in Only or Except if the slice has a word i/64 and bit i%64 of the
 	// word is 1. A nil Only or Except excludes no rows, and neither may change during a search.
+	// Searches read codes in groups of up to 256 rows, and skip a group if Only and Except exclude
+	// all rows of the group.
 	Only, Except []uint64
 
-	// Accept reports whether a search may return the row with the number id; nil accepts all rows.
-	// Searches call Accept from several goroutines.
+	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
+	// Searches call Accept only for rows that would enter the list of best rows, possibly twice for
+	// a row, and from several goroutines.
 	Accept func(id int) bool
 
 	// Rows writes the original vectors of the rows with the numbers ids, which ascend, into dst,
-	// which is len(ids)×d. If Rows is not nil, SearchAll returns exact values with a StdErr of 0,
-	// and, over random rotations, lacks one or more of the best rows with at most the probability
-	// miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows from one goroutine.
+	// which is len(ids)×d.
+	//
+	// If Rows is not nil, SearchAll returns exact values with a StdErr of 0, and, over random
+	// rotations, lacks one or more of the best rows with at most the probability miss of
+	// Quantiser.Prepare, or 0.01 if miss is 0.
+	//
+	// SearchAll calls Rows from one goroutine, for rows of one query at a time, and returns each
+	// error of Rows.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
 	// If Centres is above 0, SearchAll and Within return only rows whose centre is the origin or

@@ -15,6 +15,8 @@ const (
 	stagedShare = 1 << 5
 	stagedMiss  = 0.01 // the probability that a search misses one of its rows
 
+	// codeVariance bounds ‖s‖²/(sᵀu)² − 1 of codes of 4 and 8 bits, but for rare rows. The upper
+	// bound of an estimate from a code is the bound from its sign, with this variance added.
 	codeVariance = 0.02
 )
 
@@ -39,9 +41,10 @@ func (s *search[T]) find() {
 	s.run()
 }
 
-// Unless a search t of the signs of a sample of rows stops, t reads all signs, s estimates the 2k
-// best rows of t, and then the rows whose upper bounds exceed the worst of the best k so far, in
-// descending order of bounds.
+// findStaged finds the best rows of one query in two stages, and reports whether it has. A search t
+// of the signs reads a sample of rows, and stops if the upper bounds of many exceed the expected
+// worst of the best k. Otherwise t reads all signs, s estimates the 2k best rows of t, and then the
+// rows whose upper bounds exceed the worst of the best k so far, in descending order of bounds.
 func (s *search[T]) findStaged() bool {
 	x, o := s.queries[0], &s.options
 	if s.q.signs == nil || len(s.queries) > 1 || s.rows.n < stagedRows || x.k == 0 || x.k > s.rows.n/(4*stagedShare) || !(x.norm > 0) ||
@@ -98,6 +101,8 @@ func (s *search[T]) findStaged() bool {
 	return true
 }
 
+// estimateBest estimates the best rows of t for x.best, and sets the least of the rows of t to the
+// row k. It reports whether there are as many rows.
 func (s *search[T]) estimateBest(x *ranking, t *search[T], k int) bool {
 	y := t.queries[0]
 	y.best = cut(y.best, y.k)

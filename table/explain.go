@@ -22,8 +22,10 @@ type Importance struct {
 // largest first: by how much the mean squared error or the log-loss at the rows of t with a target
 // rises if the values of the column are permuted among the rows [Breiman 2001:
 // https://doi.org/10.1023/A:1010933404324]. The source src gives one permutation for each column.
-// Explain returns an error for a nil src, for fewer than two rows with a number or a known class as
-// target, and where Model.Score returns one.
+//
+// The importance of a column may be small because other columns tell the model as much. Explain
+// returns an error for a nil src, for fewer than two rows with a number or a known class as target,
+// and where Model.Score returns one.
 func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 	if src == nil {
 		return nil, errors.New("table: src is nil, want a source of randomness")

@@ -26,8 +26,11 @@ func (m *Model) Write(w io.Writer) error {
 	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model, m.classifier})
 }
 
-// ReadModel reads a model of Model.Write up to the end of r. ReadModel returns the errors of r, and
-// an error that names a missing, damaged, unknown or unfit part of the file.
+// ReadModel reads a model of Model.Write up to the end of r. On the same processor, with the same
+// version of the module, the model of ReadModel predicts bit for bit what the written model
+// predicts. ReadModel returns the errors of r, and an error that names a missing, damaged, unknown
+// or unfit part of the file. ReadModel allocates at most a fixed multiple of the bytes that
+// ReadModel has read.
 func ReadModel(r io.Reader) (*Model, error) {
 	p, err := archive.Read[float64, recipe](r, "table", "table")
 	if err != nil {

@@ -23,7 +23,8 @@ type Options struct {
 
 	// Group names a column whose texts are equal in dependent rows, such as those of one patient.
 	// With a Group, choices of Fit and prediction bands come from errors at whole groups of rows
-	// that a fit has not seen. The model uses the column Group only if Category names the column.
+	// that a fit has not seen. A row without a text in the column Group is a group by itself. The
+	// model does not use the column Group, unless Category names the column too.
 	Group string
 
 	// Time names a column of numbers or dates, the times of rows. With a Time, choices of Fit and
@@ -43,7 +44,8 @@ type Options struct {
 	Progress func(done, total int, family string)
 }
 
-// Model predicts a column of a table from other columns. Goroutines may share a Model.
+// Model predicts a column of a table of texts, the target, from the other columns. A Model never
+// changes, so that goroutines may share a Model.
 type Model struct {
 	target     string
 	columns    []Column
@@ -55,7 +57,8 @@ type Model struct {
 const least = 20
 
 // Fit learns to predict the column target of t from the other columns, as the package documentation
-// describes. If ctx ends, Fit returns the error of ctx, and the best model so far or nil.
+// describes. Fit takes about as long as automl.Fit, to which Fit passes the source src. If ctx
+// ends, Fit returns the error of ctx, and the best model so far or nil.
 //
 // Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
 // is not a column or does not vary, for options that name the target or a column that t lacks, for
@@ -124,6 +127,8 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 	return m, err
 }
 
+// labels returns the classes of a target in the order of their numbers and texts, or nil for
+// numbers.
 func (t *Table) labels(at int, classes bool) ([]string, error) {
 	var labels []string
 	numbers, wrongRow := 0, -1
@@ -149,6 +154,8 @@ func (t *Table) labels(at int, classes bool) ([]string, error) {
 	return slices.Compact(labels), nil
 }
 
+// targets returns the numbers of a target, or the classes as indices of labels, where -1 stands for
+// an unknown class.
 func (t *Table) targets(at int, labels []string) ([]float64, error) {
 	index := make(map[string]int)
 	for k, label := range labels {
@@ -169,6 +176,8 @@ func (t *Table) targets(at int, labels []string) ([]float64, error) {
 	return y, nil
 }
 
+// maybeClasses returns a note if the targets are whole numbers from 0 or 1 on, without gaps, as
+// classes are.
 func maybeClasses(name string, y []float64) string {
 	y = slices.Compact(slices.Sorted(slices.Values(y)))
 	for i, v := range y {

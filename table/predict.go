@@ -54,6 +54,7 @@ func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
 	return &Predictions{Mean: mean.Data, Half: half.Data}
 }
 
+// losses returns squared errors, or log-losses, with NaN for an unknown class.
 func (p *Predictions) losses(y []float64) []float64 {
 	loss := make([]float64, len(y))
 	for i, v := range y {
@@ -80,8 +81,9 @@ type Score struct {
 
 	// For classes, LogLoss is the mean of −log of the predicted probabilities of the true classes,
 	// with the standard error StdErr, and Right is the share of the rows whose true class has the
-	// largest probability. Unknown is the number of rows with a class that Fit has not seen, which
-	// count as wrong in Right and are left out of LogLoss.
+	// largest probability. Unknown is the number of rows with a class that Fit has not seen in any
+	// row. Rows of an unknown class count as wrong in Right and are left out of LogLoss, which is
+	// NaN if all rows are of unknown classes.
 	LogLoss, Right float64
 	Unknown        int
 
@@ -89,8 +91,9 @@ type Score struct {
 }
 
 // Score compares the predictions of the model with the targets of t, and leaves out rows without a
-// target. Score returns an error for a zero model, a nil t, a t without values of the target, a
-// column of the model that t lacks, and a text that does not have the kind of the column.
+// target. If Fit has not seen the rows of t, Score estimates how well the model predicts new rows.
+// Score returns an error for a zero model, a nil t, a t without values of the target, a column of
+// the model that t lacks, and a text that does not have the kind of the column.
 func (m *Model) Score(t *Table) (Score, error) {
 	x, y, err := m.points(t)
 	if err != nil {
@@ -165,6 +168,8 @@ func (s Score) String() string {
 
 func plusMinus(v, e float64) string { return significant(v, e, 2) + " ± " + significant(e, e, 2) }
 
+// significant writes v with the decimals that a number as large as size needs for the significant
+// digits.
 func significant(v, size float64, digits int) string {
 	if !(size >= 1e-6 && size < 1e9) {
 		return fmt.Sprintf("%.*g", digits+2, v)

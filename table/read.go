@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table has rows of texts, and a name for each column. Goroutines may share a Table.
+// Table has rows of texts, and a name for each column. A Table never changes, so that goroutines
+// may share a Table.
 type Table struct {
 	names []string
 	rows  [][]string
@@ -29,11 +30,14 @@ type ReadOptions struct {
 
 // Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line of the file has the
 // names of the columns. Read leaves out a byte order mark, empty lines, and spaces around values.
+//
 // Read returns an error that names the line and the column if a value is not UTF-8, if a row has
 // not as many values as there are names, if a name is repeated, or if a name except the first is
-// empty. Read returns an error for a wrong quotation mark, if the file is empty, if Comma cannot
-// separate values, if the first line has another separator in place of Comma, and if r is nil or
-// returns an error.
+// empty. For a wrong quotation mark, the error of Read names the line and the byte. Read returns an
+// error if the file is empty, if Comma cannot separate values, if the first line has another
+// separator in place of Comma, and if r is nil or returns an error.
+//
+// [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
 func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	if o.Comma == 0 {
 		o.Comma = ','
@@ -79,9 +83,10 @@ func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	return t, nil
 }
 
-// New returns a table of the texts in rows, with names as the names of the columns. New returns an
-// error for a text that is not UTF-8, for a row with more or fewer texts than names, and for no
-// names, a repeated name, or an empty name that is not the first.
+// New returns a table of the texts in rows, with names as the names of the columns. In error texts
+// about a table of New, the names are line 1, and rows[i] is line i + 2. New returns an error for a
+// text that is not UTF-8, for a row with more or fewer texts than names, and for no names, a
+// repeated name, or an empty name that is not the first.
 func New(names []string, rows [][]string) (*Table, error) {
 	t := new(Table)
 	for i, row := range slices.Concat([][]string{names}, rows) {
@@ -92,6 +97,7 @@ func New(names []string, rows [][]string) (*Table, error) {
 	return t, nil
 }
 
+// add appends a row, which add changes, or sets the names.
 func (t *Table) add(row []string, line int) error {
 	for j, text := range row {
 		if row[j] = strings.TrimSpace(text); !utf8.ValidString(text) {
@@ -131,9 +137,10 @@ func (t *Table) Row(i int) []string {
 	return slices.Clone(t.rows[i])
 }
 
-// Split divides the n rows of a table into the result held of share·n rows, rounded down, and the
-// result rest of the remaining rows. Split draws the rows of held at random from src, or, for a nil
-// src, uses the last rows. Split panics unless share is from 0 to 1.
+// Split divides the rows of a table into two tables. For the argument share, the result held has
+// share·n of the n rows, rounded down, and the result rest has the remaining rows, both in the
+// order of the table. Split draws the rows of held at random from src, or, for a nil src, uses the
+// last rows. Split panics unless share is from 0 to 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {
 		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))
@@ -198,6 +205,8 @@ func (t *Table) filter(keep func(i int) bool) *Table {
 
 var decimalComma = regexp.MustCompile(`^[+-]?\d*,\d+([eE][+-]?\d+)?$`)
 
+// checkComma returns an error if the first line has no comma, but another character that separates
+// values in many files.
 func checkComma(data *bufio.Reader, comma rune) error {
 	first, _ := data.Peek(data.Size())
 	line, _, _ := strings.Cut(string(first), "\n")

@@ -9,6 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
+// exactBatch returns exact as a Batch of Exacts with as many heads as the approximations, or an
+// error if exact is not made of Exacts or an approximation has other heads or options.
 func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...performer.Attention[T]) (none performer.Batch[T], _ error) {
 	if isNil(exact) {
 		return none, errors.New("audit: exact is nil")
@@ -91,6 +93,7 @@ func headsOf[T dense.Float](b performer.Batch[T]) (heads, keyHeads int) {
 	return d.Heads, d.KeyHeads
 }
 
+// repeated returns the rows, and again from the first until there are n.
 func repeated(rows []int, n int) []int {
 	all := make([]int, max(n, len(rows)))
 	for i := range all {
@@ -99,6 +102,7 @@ func repeated(rows []int, n int) []int {
 	return all
 }
 
+// isNil reports whether a is nil, a nil pointer or attention that no constructor has made.
 func isNil[T dense.Float](a performer.Attention[T]) bool {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {

@@ -22,16 +22,21 @@ type Choice[T dense.Float] struct {
 	Exact bool
 
 	// Report has the error of the chosen Attention on the rows of q by which Choose accepted the
-	// Attention. Report is the zero Report if no approximation was worth a trial.
+	// Attention. Choose may accept an approximation although Report.High is above Tolerance,
+	// because Choose tests a bound of the error other than Report.High. Report is the zero Report
+	// if no approximation was worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
-	// Time is the shortest time of a call of Attention with the q, k and v given to Choose,
-	// extrapolated from calls with some rows of q. ExactTime is the time of one call of exact
-	// attention, extrapolated from small calls. Time and ExactTime are equal if Choose has chosen
-	// exact attention. Choosing is how long Choose took.
+	// Time is the shortest measured time of a call of Attention with the q, k and v given to
+	// Choose, extrapolated to all rows of q if calls had only some. For attention of package
+	// blocks, Time is extrapolated from one call that computes some rows of the output for many
+	// thresholds. ExactTime is the time of one call of exact attention, extrapolated from the
+	// shortest of three calls with about a hundredth of the work. A Time that is extrapolated from
+	// few rows may be wrong by a third, because the cost of preparing keys is predicted. Time and
+	// ExactTime are equal if Choose has chosen exact attention. Choosing is how long Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention.
@@ -41,7 +46,8 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried.
+// Trial is an approximation that [Choose] tried. All thresholds of attention of package blocks
+// together are one Trial, which describes the last threshold that Choose considered.
 type Trial struct {
 	Name   string
 	Error  float64 // the relative error of a sample of rows

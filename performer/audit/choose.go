@@ -23,16 +23,19 @@ type ChooseOptions struct {
 	// Calls. Zero means 1.
 	Calls int
 
-	// Budget bounds the cost of a search as a multiple of that of exact attention. Zero means ½.
+	// Budget bounds the cost of a search as a multiple of that of exact attention. A search ends at
+	// half of the Budget if no approximation has an error below twice the tolerance. Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
-	// give equal choices, up to rounding. Without Reproducible, Choose also rejects an
-	// approximation that takes as long as exact attention or longer, and ends a search that takes
-	// longer than the Budget.
+	// give equal choices on fast, slow and busy machines. Even with Reproducible, processors that
+	// round differently may give different choices if an error is very close to the tolerance.
+	// Without Reproducible, Choose also rejects an approximation that takes as long as exact
+	// attention or longer, and ends a search that takes longer than the Budget.
 	Reproducible bool
 }
 
+// sampledRows returns the number of choosing rows, and of rows of each test, for rows of q.
 func sampledRows(rows int) int {
 	return max(min(rows/24, int(2.5*math.Sqrt(float64(rows)))), 64)
 }
@@ -40,16 +43,22 @@ func sampledRows(rows int) int {
 // Choose returns the cheapest approximation of attention that it finds with an error within the
 // tolerance, or else exact attention. The argument tolerance bounds the relative error of outputs
 // in the Frobenius norm over all rows: ‖out − exact‖_F ≤ tolerance·‖exact‖_F. q (Lq×d), k (Lk×d)
-// and v (Lk×dv) are the queries, keys and values of one head.
+// and v (Lk×dv) are the queries, keys and values of one head. For several heads, call Choose for
+// each head and make a performer.Batch of the chosen attention of each.
 //
 // Choose tries attention over some blocks of keys (package blocks) and then, the cheapest first,
 // exact attention in 8 bits, and linear attention with trigonometric features and with positive
 // features fitted to queries and keys (rff.SDERF), in several sizes. Choose accepts an
 // approximation if a new random sample of rows shows with the given Confidence an error within the
-// tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors. Below
-// about a thousand tokens one trial of an approximation costs more than the default Budget, and
-// Choose returns exact attention without a trial. If softmax.Causal is true, the chosen attention
-// is causal, but the choice depends on all tokens.
+// tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors.
+//
+// A search that ends with the choice of exact attention costs at most the Budget, for any number of
+// Calls. Below about a thousand tokens one trial of an approximation costs more than the default
+// Budget, and Choose returns exact attention without a trial.
+//
+// If softmax.Causal is true, the chosen attention is causal, but the choice depends on all tokens.
+// With the option Reproducible, equal random sources src give equal choices, whatever GOMAXPROCS
+// is.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a softmax.Scale that is
 // not finite, a nil src, an option out of range, a q without rows, and shapes of q, k and v that do
@@ -78,6 +87,7 @@ func choose64(ctx context.Context, softmax performer.Softmax, x any, tolerance f
 	return choose(ctx, softmax, x.(input[float64]), tolerance, opts, nil, src)
 }
 
+// choose returns the choice among kinds of attention and exact attention. Nil kinds are all.
 func choose[T dense.Float](ctx context.Context, softmax performer.Softmax, x input[T], tolerance float64, opts ChooseOptions, kinds []kind[T], src rand.Source) (Choice[T], error) {
 	start := time.Now()
 	none := Choice[T]{}

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
+// clock predicts the time of exact attention from the time of a small call.
 type clock struct {
 	forward func()
 	work    float64 // the predicted work of the small call
@@ -40,7 +41,8 @@ func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	return c
 }
 
-// measure runs right before the call compared with exact attention: the speed of a machine changes.
+// measure sets the time of a unit of work. measure runs right before the call compared with exact
+// attention: the speed of a machine changes.
 func (c *clock) measure() {
 	shortest := time.Duration(math.MaxInt64)
 	for range clockRuns {

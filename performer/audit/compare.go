@@ -18,6 +18,8 @@ type outputs[T dense.Float] struct {
 	out  dense.Matrix[T] // the outputs of the test rows
 }
 
+// test tests attention of the next size on unused rows, and sets c if the upper bound of the error
+// is within the tolerance. The bound is +Inf if outputs are not finite.
 func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Trial, c *Choice[T]) (bound float64, err error) {
 	s.tests++
 	t.Tested = true
@@ -51,7 +53,8 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 }
 
 // comparedRows returns the number of rows of q in which two draws of the next size are compared:
-// all if that leaves half of the rest of the budget, else the least number.
+// all if that leaves half of the rest of the budget, else the least number, and 0 for attention
+// that does not depend on random numbers.
 func (s *search[T]) comparedRows(l *ladder[T]) int {
 	all := s.head.q.Rows
 	switch {
@@ -63,9 +66,11 @@ func (s *search[T]) comparedRows(l *ladder[T]) int {
 	return s.minCompared()
 }
 
-// Rows with large errors may be too rare for a sample, but two draws of an approximation seldom
-// have the same errors in the same rows. So compare draws half of the test rows from the compared
-// rows in proportion to the squared differences.
+// compare makes the attention again with other random numbers, and compares the outputs in all rows
+// or in the rows of a first draw. Rows with large errors may be too rare for a sample, but two
+// draws of an approximation seldom have the same errors in the same rows. So compare draws half of
+// the test rows from the compared rows in proportion to the squared differences. compare sets the
+// rows, their outputs and the shorter time of a call. It sets no rows if outputs are not finite.
 func (s *search[T]) compare(ctx context.Context, l *ladder[T], o *outputs[T], compared int) error {
 	if err := contextError(ctx); err != nil {
 		return err

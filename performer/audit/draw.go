@@ -14,7 +14,7 @@ import (
 // rowWeights returns weights of the rows of q with the sum 1, for draws: ½ equal weights, ¼ weights
 // in proportion to ‖q_i‖⁴, and ¼ weights in proportion to 1/(i+1) if attention is causal. Most
 // errors grow with the norm of the query, and queries that see few keys have large outputs. The
-// equal weights are for rows with a large error for another reason.
+// equal weights are for rows with a large error for another reason. Rows with NaN have no norm.
 func rowWeights[T dense.Float](q dense.Matrix[T], causal bool) []float64 {
 	norms, places, weights := make([]float64, q.Rows), make([]float64, q.Rows), make([]float64, q.Rows)
 	for i := range norms {
@@ -48,8 +48,9 @@ func addShare(weights, x []float64, share float64) {
 	}
 }
 
-// draw returns ascending indices, and the probability of each of all indices to be drawn. The
-// probabilities are proportional to the weights, and at most 1 [Särndal et al. 1992, section 3.6].
+// draw draws n indices of weights, or all if there are fewer, each at most once. draw returns the
+// indices, ascending, and the probability of each of all indices to be drawn. The probabilities are
+// proportional to the weights, and at most 1 [Särndal et al. 1992, section 3.6].
 func draw(weights []float64, n int, rng *rand.Rand) (drawn []int, chances []float64) {
 	chances = make([]float64, len(weights))
 	n = min(n, len(weights))

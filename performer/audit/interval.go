@@ -22,6 +22,7 @@ const (
 	sameError = 1e-6
 )
 
+// estimate is the relative error of all rows of heads, estimated from sampled rows.
 type estimate struct {
 	// error is √(Σ y_i/p_i / Σ x_i/p_i) over the sampled rows, with y_i = ‖out_i−exact_i‖²,
 	// x_i = ‖exact_i‖² and the probability p_i of the row to be sampled [Särndal et al. 1992].
@@ -35,7 +36,8 @@ type estimate struct {
 	errors, sizes float64
 }
 
-// Heads are strata: differences between the means of heads add no error.
+// errorOf returns the relative error of heads from their sampled rows. Heads are strata:
+// differences between the means of heads add no error.
 func errorOf(heads ...[]deviation) estimate {
 	var distance, size float64 // the largest ones
 	for _, d := range slices.Concat(heads...) {
@@ -82,7 +84,8 @@ func errorOf(heads ...[]deviation) estimate {
 		n := float64(len(rows))
 		for i, d := range rows {
 			// The approximate variance [Hájek 1964], or that of both draws if the rows were drawn
-			// from other drawn rows [Särndal et al. 1992, section 9.3].
+			// from other drawn rows [Särndal et al. 1992, section 9.3]. Rows with the probability 1
+			// have none.
 			second := d.chance / d.first
 			if second < 1 && n > 1 {
 				variance += (1 - second) * math.Pow(excess[i]-sum/weights, 2) * n / (n - 1)
@@ -135,6 +138,8 @@ func (e estimate) interval(confidence float64) (low, high float64) {
 	return low, high
 }
 
+// quantile returns the smallest of the sorted x that a share p of all rows does not exceed. Each x
+// stands for a number of rows.
 func quantile(x, rows []float64, p float64) float64 {
 	rest := floats.Sum(rows) * (1 - p) * (1 + 1e-12)
 	for i := len(x) - 1; i > 0; i-- {
@@ -147,7 +152,8 @@ func quantile(x, rows []float64, p float64) float64 {
 
 // unseen returns the smallest share of all rows of heads with this property: if more rows were
 // worse than all sampled rows, samples would contain one of them with the confidence. chances has
-// lower bounds of the probability of each row of each head to be sampled, ascending.
+// lower bounds of the probability of each row of each head to be sampled, ascending. Samples miss
+// rows most often if the rows have the smallest probabilities.
 func unseen(chances [][]float64, confidence float64) float64 {
 	limit, rows := math.Log1p(-confidence), 0
 	var missed []float64 // logarithms of the probabilities to miss a row after others

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
+// kind is a kind of attention, in several sizes. The error falls and the cost grows with the size.
 type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
@@ -100,6 +101,7 @@ func bitCost[T dense.Float](c call) float64 {
 	return share*exactCost[T](c) + codeCost*float64(c.keys)
 }
 
+// codeCost is the measured cost of the codes of a key and its value, for any number of queries.
 const codeCost = 1e4
 
 func blockKind[T dense.Float]() kind[T] {
@@ -122,6 +124,8 @@ func blockKind[T dense.Float]() kind[T] {
 	}
 }
 
+// blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
+// of keys that a query reads, their share is that of heads of a trained transformer.
 func blockCost[T dense.Float](c call, threshold float64) float64 {
 	const perKey, perQuery, choice = 1e4, 2.5e4, 0.025
 	exact := c
@@ -181,6 +185,8 @@ func newFeatures[T dense.Float](s performer.Softmax, q, k dense.Matrix[T], size 
 	return performer.NewLinear(phi, performer.LinearOptions{Causal: s.Causal})
 }
 
+// fitSample returns the rows of x that maps are fitted to: the first rows for causal attention,
+// rows at equal distances otherwise.
 func fitSample[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
 	if causal {
 		return x.RowRange(0, min(x.Rows, causalFitRows))

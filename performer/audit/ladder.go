@@ -25,7 +25,10 @@ type ladder[T dense.Float] struct {
 	scored []float64 // scored keys of a query with each size, after a sweep
 }
 
-// climb drops a kind whose largest size is not expected to be within the tolerance.
+// climb moves on to the next size that may be within the tolerance, after a trial of a size with an
+// error. climb drops a kind whose largest size is not expected to be within the tolerance. An error
+// above 1 counts as 1: denominators near zero or outputs without relation to exact attention cause
+// it.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
 	l.next++

@@ -28,10 +28,14 @@ type Options struct {
 // keys and values of H heads of queries and Hk heads of keys. The argument exact is a
 // performer.Exact for all heads of the approximations, or a performer.Batch of Exacts with as many
 // heads as the approximations. Measure ignores the options Bits and TopK of the argument exact.
+// Unless the argument exact has a Scale, exact attention has the scores q_iᵀk_j/√d for queries of
+// dimension d, even if an approximation has features of another kernel.
 //
 // Measure samples row i of the Lq rows of q, for each head, with a probability proportional to
 //
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1.
+//
+// and at most 1.
 //
 // Measure computes exact attention of the sampled rows once for all approximations, in
 // O(H·Rows·Lk·(d+dv)) time for H heads and Lk keys of dimension d with values of dimension dv. If
@@ -41,8 +45,9 @@ type Options struct {
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in
-// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If ctx ends,
-// Measure returns the error of ctx and the complete Reports. A nil ctx panics.
+// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If the
+// context ctx ends, which Measure checks between blocks of exact rows and between approximations,
+// Measure returns the error of ctx and the Reports that are complete. A nil ctx panics.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{q, k, v}
 	switch any(*new(T)).(type) {
@@ -135,6 +140,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	return all
 }
 
+// checkConfidence returns an error unless the confidence is in range. Zero becomes the default.
 func checkConfidence(confidence *float64) error {
 	if *confidence == 0 {
 		*confidence = 0.95

@@ -18,16 +18,23 @@ type Report struct {
 	// Low and High are the ends of an interval that holds the relative error of all rows with the
 	// given Confidence: Student's t interval for the logarithm of Error, made 1.25 times as long,
 	// with the correction of [Johnson 1978] for skewness at the upper end. Low and High equal Error
-	// if all rows are sampled, or have equal relative errors. High is +Inf if the effective number
-	// of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i = ‖out_i−exact_i‖²/p_i, over rows i
-	// sampled with a probability p_i < 1. Low is 0 and High is +Inf if the sample has one row, or
-	// if (Σ z_i)²/Σ z_i² is below 8 for z_i = ‖exact_i‖²/p_i, over rows i sampled with a
-	// probability p_i < 1.
+	// if all rows are sampled, or have equal relative errors.
+	//
+	// High is +Inf if the effective number of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i =
+	// ‖out_i−exact_i‖²/p_i, over rows i sampled with a probability p_i < 1. Low is 0 and High is
+	// +Inf if the sample has one row, or if (Σ z_i)²/Σ z_i² is below 8 for z_i = ‖exact_i‖²/p_i,
+	// over rows i sampled with a probability p_i < 1.
+	//
+	// In tests of causal heads, 826 of 840 intervals from Low to High with Confidence 0.95,
+	// estimated from 64 of 8192 rows, held the error, and 178 of the 840 had the High +Inf. A
+	// sample may miss very rare rows with large errors, and only Report.Worse bounds the number of
+	// such rows.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
 	// rows, estimated from the sampled rows: 9 of 10 rows have errors up to Quantile90. Worst is
-	// the largest relative error of a sampled row.
+	// the largest relative error of a sampled row. A row whose output equals the exact output has
+	// the relative error 0, even if the exact output is zero.
 	Mean, Median, Quantile90, Worst float64
 
 	// With the given Confidence, and for any distribution of errors, at most the share Worse of all
@@ -35,18 +42,22 @@ type Report struct {
 	Worse float64
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the
-	// keys that it sees, estimated from the sampled rows. If Error is not well below Average, the
-	// approximation is hardly better than equal weights of all keys.
+	// keys that it sees, estimated from the sampled rows. With equal weights the output of a query
+	// is the average of the values that the query sees, or the sum if exact attention is
+	// unnormalised. If Error is not well below Average, the approximation is hardly better than
+	// equal weights of all keys.
 	Average float64
 
 	// Rows is the number of sampled rows, and Of the number of all rows, of all heads together.
 	Rows, Of int
 
 	// NonFinite is the number of sampled rows with NaN or ±Inf in the output or in the exact
-	// output. One sampled row with NaN or ±Inf makes Error, Low, High, Mean and Worst +Inf.
+	// output. A row with NaN or ±Inf has the error +Inf, and one such row in the sample makes
+	// Error, Low, High, Mean and Worst +Inf.
 	NonFinite int
 
-	// Heads has a Report for each head of the attention, or is nil if the attention has one head.
+	// Heads has a Report for each head of the attention. The Confidence of the Reports in Heads
+	// holds for each head separately. Heads is nil if the attention has one head.
 	Heads []Report
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
+// sample is a random sample of rows of q for each head.
 type sample[T dense.Float] struct {
 	input      input[T]
 	population int // the number of rows of q
@@ -36,6 +37,7 @@ type headSample[T dense.Float] struct {
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
 
+// newSample draws rows of q for each head, or all if there are fewer, with their average outputs.
 func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*sample[T], error) {
 	s := &sample[T]{input: x, population: x.q.Rows}
 	if s.population == 0 {
@@ -60,6 +62,7 @@ func (h *headSample[T]) draw(n int, rng *rand.Rand) *headSample[T] {
 	return h.at(at, pick(chances, at), nil, chances)
 }
 
+// at returns a sample of given rows of the same head, without outputs. at sorts least.
 func (h *headSample[T]) at(rows []int, chances, firsts, least []float64) *headSample[T] {
 	one := *h
 	slices.Sort(least)
@@ -74,6 +77,8 @@ type block[T dense.Float] struct {
 }
 
 const (
+	// The sampled rows of a block read the keys together. A larger number copies keys less often. A
+	// smaller number gives work to more processors.
 	blockRows = 16
 
 	blocksBetweenChecks = 64
@@ -165,6 +170,7 @@ type deviation struct {
 	first          float64 // the probability that the first of two draws has the row, or 1
 }
 
+// relative returns distance/size: 0 if the distance is 0, +Inf if the row is not finite.
 func (d deviation) relative() float64 {
 	switch {
 	case !d.finite():

@@ -106,7 +106,9 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	return nil
 }
 
-// A sweep, with the errors of all sizes, comes before the ladder of the least cost.
+// cheapest returns the ladder whose next size costs the least, or nil if no trial of attention that
+// is cheaper than the chosen attention is affordable. A sweep, which has the errors of all sizes,
+// comes first.
 func (s *search[T]) cheapest() *ladder[T] {
 	if s.tests == maxTests {
 		return nil
@@ -128,6 +130,8 @@ func (s *search[T]) cheapest() *ladder[T] {
 	return best
 }
 
+// affordable reports whether a trial of size i is affordable: the search then has spent no more
+// than a share of the budget, and a test is affordable.
 func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	trial, compared := 0.0, 0
 	if l.sweep == nil {
@@ -141,12 +145,16 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	return s.cost()+trial <= share*s.budget && s.within(l, i, trial+s.testWork(l, i, compared), s.budget)
 }
 
+// within reports whether the search keeps to the budget with additional work for size i, and
+// whether the attention can save more than the search costs, and more than the work against the
+// chosen attention.
 func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
 	calls, spent := float64(s.Calls), s.cost()+work
 	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
 }
 
-// The cost is the predicted cost, or the time unless the choice is Reproducible, whichever is more.
+// cost returns the cost of the search until now. The cost is the predicted cost, or the time unless
+// the choice is Reproducible, whichever is more.
 func (s *search[T]) cost() float64 {
 	if s.Reproducible || s.start.IsZero() {
 		return s.spent
@@ -174,7 +182,9 @@ func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 	return l.preparation(s.call(l.sizes[i]))
 }
 
-// A trial has all outputs of whole attention, and a sweep those for a test without comparison.
+// testWork returns the cost of a test of size i that compares two draws in a number of rows, or of
+// a test without a comparison if the number is 0. The trial has computed all outputs of whole
+// attention, and a sweep has outputs for a test without a comparison.
 func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 	w, calls := s.rowsWork(), 2.0
 	switch {
@@ -190,6 +200,7 @@ func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 
 func (s *search[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
 
+// try tries the next size, or all sizes with a sweep, and sets c if the attention passes.
 func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	h, size := s.head, l.sizes[l.next]
 	seed := [2]uint64{s.rng.Uint64(), s.rng.Uint64()}
@@ -231,8 +242,9 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	return nil
 }
 
-// The error falls with the size, so trySweep tests the smallest size that probably passes, and then
-// a larger one if the test finds a larger error than the choosing rows have.
+// trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
+// size, so trySweep tests the smallest size that probably passes, and then a larger one if the test
+// finds a larger error than the choosing rows have.
 func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
 	var spare []*headSample[T] // for tests
@@ -286,7 +298,8 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	return nil
 }
 
-// All tests of a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
+// testedAt returns the probability with which the error may exceed the bound of a test. All tests
+// of a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
 func (s *search[T]) testedAt(test int) float64 {
 	return (1 - s.Confidence) / float64(test*(test+1))
 }

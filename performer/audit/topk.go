@@ -40,16 +40,25 @@ const (
 
 // ChooseTopK chooses, for each head of exact attention, the number TopK of keys that a query reads
 // in a stream that begins with n given tokens, such as a prompt: q (n×H·d), k (n×Hk·d) and v
-// (n×Hk·dv) in H heads of queries and Hk heads of keys. The chosen TopK is the least of 32, 64, 128
-// … for which the relative error of up to 256 queries of the last quarter of the tokens is below
-// 0.85 times the tolerance by two standard errors. ChooseTopK does not guarantee the tolerance:
-// rare queries that miss an important key may not be among the measured queries. A head that needs
-// more than a third of the keys for the tolerance reads all keys.
+// (n×Hk·dv) in H heads of queries and Hk heads of keys.
 //
-// The argument exact is a performer.Exact, or a performer.Batch of Exacts. For each TopK that
-// ChooseTopK tries, a performer.State appends all tokens and computes the output of each measured
-// query. ChooseTopK returns an error if exact is no performer.Exact and no performer.Batch of
-// Exacts, for a tolerance that is not positive and finite, and for shapes that do not fit.
+// The chosen TopK is the least of 32, 64, 128 … for which the relative error of up to 256 queries
+// of the last quarter of the tokens is below 0.85 times the tolerance by two standard errors.
+// ChooseTopK measures errors by comparison with the outputs over all keys, with keys and values
+// rounded if the argument exact has Bits. ChooseTopK does not guarantee the tolerance: rare queries
+// that miss an important key may not be among the measured queries.
+//
+// A head that needs more than a third of its keys for the tolerance reads all keys, and so do all
+// heads of queries that share its head of keys.
+//
+// The argument exact is a performer.Exact, or a performer.Batch of Exacts, and ChooseTopK ignores
+// the TopK in ExactOptions of the argument. A head with a chosen TopK keeps its
+// ExactOptions.Tolerance, with which a performer.State measures errors and adjusts the number of
+// keys. For each TopK that ChooseTopK tries, a performer.State appends all tokens and computes the
+// output of each measured query.
+//
+// ChooseTopK returns an error if exact is no performer.Exact and no performer.Batch of Exacts, for
+// a tolerance that is not positive and finite, and for shapes that do not fit.
 func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64) (TopK[T], error) {
 	var none TopK[T]
 	if isNil(exact) {
@@ -137,6 +146,7 @@ func (m *topKMeasure[T]) attention(topK []int) (performer.Batch[T], error) {
 	return performer.NewBatch(performer.BatchOptions{Heads: m.heads, KeyHeads: m.keyHeads}, all...)
 }
 
+// outputs returns the outputs of the measured queries, each over the tokens up to its own.
 func (m *topKMeasure[T]) outputs(topK []int) (dense.Matrix[T], error) {
 	b, err := m.attention(topK)
 	if err != nil {
@@ -158,7 +168,8 @@ func (m *topKMeasure[T]) outputs(topK []int) (dense.Matrix[T], error) {
 	return out, nil
 }
 
-// The variance of the squared error over the squared norm is that of a ratio of means.
+// streamError returns the error of a head, and whether it is within the tolerance. The variance of
+// the squared error over the squared norm is that of a ratio of means.
 func streamError[T dense.Float](got, exact dense.Matrix[T], head, heads int, tolerance float64) (e float64, within bool) {
 	width, n := exact.Cols/heads, exact.Rows
 	squares, norms := make([]float64, n), make([]float64, n)

@@ -38,6 +38,8 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 	}
 }
 
+// backward writes the gradients of the queries from ≤ i < to, which read some blocks of keys, and
+// adds their gradients of keys and values.
 func backward[T dense.Float](x tiles.Attention[T], from, to int, read []int32, dout, dq, dk, dv dense.Matrix[T]) {
 	var rows, keys, places []int
 	for i := from; i < to; i++ {

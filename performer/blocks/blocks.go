@@ -26,7 +26,8 @@ type Options struct {
 	Threshold float64
 
 	// EightBits makes Forward compute scores, weights and values in 8-bit integers, except between
-	// causal queries and keys of one block of 64 tokens.
+	// causal queries and keys of one block of 64 tokens. With EightBits Forward is two to three
+	// times as fast on processors that multiply 8-bit integers, with relative errors of about 1 %.
 	EightBits bool
 }
 
@@ -34,12 +35,17 @@ type Options struct {
 // the comment of package blocks says which. Outputs of causal attention do not depend on later
 // tokens, bit for bit. In bidirectional attention the four queries by which a block of 64 queries
 // chooses keys may be padding rows of q. The matrix dst of Forward may be q itself where shapes
-// allow, and must not overlap k or v. An output with NaN or ±Inf is computed again from all keys,
-// and a block of 64 keys with NaN or ±Inf in the keys or values is always read.
+// allow, and must not overlap k or v.
+//
+// Each output is a weighted average of the values of the keys that the query reads. An output with
+// NaN or ±Inf is computed again from all keys, and a block of 64 keys with NaN or ±Inf in the keys
+// or values is always read. NaN and ±Inf in q, k and v reach the outputs that they reach in exact
+// attention; only a score of finite q_i and k_j that overflows the type T has no effect on output i
+// if query i does not read key j.
 //
 // Backward computes in the type T, even with EightBits, the exact gradients of attention over the
 // keys that Forward reads, as if the choice of these keys were constant, or over all keys for a
-// block with a query that is not finite. NewState returns an error.
+// block with a query that is not finite. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of sweeper[T]
@@ -53,6 +59,10 @@ type sweeper[T dense.Float] interface {
 // ForwardThresholds returns in outs[t] those rows of the outputs of Forward with Options.Threshold
 // = thresholds[t] whose indices are in the argument rows, to rounding. The result read[t][i] is the
 // number of keys that the query with index rows[i] reads with the threshold thresholds[t].
+//
+// However many thresholds there are, ForwardThresholds takes the time to choose blocks for all
+// queries and to compute the outputs of rows with the smallest threshold.
+//
 // ForwardThresholds panics if the shapes of q, k and v do not fit, if rows are not ascending
 // indices of rows of q, or if thresholds are not descending numbers above 0 and below 1.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int) {
@@ -127,6 +137,7 @@ func (a *attention[T]) Forward(c sequence.Call[T]) {
 	coded.AttendBlocks(heads, a.Threshold, a.EightBits)
 }
 
+// seen returns c with the keys that queries may see, and the queries that see a key.
 func (a *attention[T]) seen(c sequence.Call[T]) sequence.Call[T] {
 	if a.Causal {
 		return c.TrimCausal()

@@ -1,5 +1,7 @@
 // Package blocks computes softmax attention, causal or without a mask, that reads some blocks of
-// keys: those to which a few queries give large weights.
+// keys: those to which a few queries give large weights. The package is for long texts, where the
+// heads of transformers give most of the weight to few of the keys, and different keys at different
+// places.
 //
 //	attention, err := blocks.New[float32](blocks.Options{Threshold: 0.05, EightBits: true})
 //	out := attention.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -14,5 +16,8 @@
 // No bound of the error is known in advance: a query may need a key that the four queries do not
 // need. audit.Choose measures errors, and chooses the Threshold of a head. Queries or keys in no
 // order, such as word vectors, read all blocks unless rows are sorted, as by the centres of package
-// kmeans. Four of 64 queries score all keys, in O(L²·d/16) time for L tokens without a mask.
+// kmeans.
+//
+// Four of 64 queries score all keys, O(L²·d/16) for L tokens without a mask, and the blocks that
+// are read cost what they cost in exact attention. docs/attention.md of this module has times.
 package blocks

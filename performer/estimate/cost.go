@@ -10,7 +10,9 @@ import (
 )
 
 // ErrCost is the error that methods of [Unbiased] wrap if the predicted cost is above
-// UnbiasedOptions.MaxCost, which is the cost of exact attention by default.
+// UnbiasedOptions.MaxCost, which is the cost of exact attention by default. The methods of Unbiased
+// wrap ErrCost in an error value that names the predicted cost, MaxCost and the cost of exact
+// attention.
 var ErrCost = errors.New("the estimate costs too much")
 
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.
@@ -52,6 +54,8 @@ func (c estimateCost) rounds(n int) float64 {
 	return float64(n) * queries * pilotSlow * one.Work(one.Linear()) * 8 / float64(s.ElementSize)
 }
 
+// check returns ErrCost if rounds of a pilot and all replicates with m₀ = m cost more than the
+// limit.
 func (c estimateCost) check(rounds, m int) error {
 	if total := c.rounds(rounds) + c.estimate(m); total > c.limit*c.exact {
 		return fmt.Errorf("estimate: %w: %d replicates with m₀ = %d take %.2g multiply-adds, pilot included; MaxCost = %.3g allows that times the %.2g of exact attention",

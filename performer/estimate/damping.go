@@ -13,14 +13,16 @@ const (
 	maxPhi = 1 << 20
 )
 
-// The a of rff.SoftmaxOptimal minimises the fourth moment of the estimate φ(q)ᵀφ(k) with one
-// frequency at Scale·‖q+k‖² = φ·d. φ is the mean over up to 16 queries i of Σ_j
-// P_ij·Scale·‖q_i+k_j‖²/d, with the exact attention P_ij. With s = −4a the moment is proportional
-// to
+// damping returns the a of rff.SoftmaxOptimal for queries q and keys k, from the exact attention
+// P_ij of up to 16 queries at equal distances. Let φ be the mean over i of Σ_j
+// P_ij·Scale·‖q_i+k_j‖²/d. The fourth moment of the estimate φ(q)ᵀφ(k) with one frequency, at
+// Scale·‖q+k‖² = φ·d, is proportional to
 //
-//	(1+s)^(2d)·(1+4s)^(−d/2)·exp(8φd·(1+s)/(1+4s)).
+//	(1+s)^(2d)·(1+4s)^(−d/2)·exp(8φd·(1+s)/(1+4s)),  s = −4a.
 //
-// E‖Δ‖² consists of fourth moments. damping skips queries that see NaN or ±Inf.
+// Its minimum is at s·(1+4s) = 4φ·(1+s) (derived). E‖Δ‖² consists of fourth moments. rff.OptimalA
+// minimises second moments, with 2 in place of each 4 in the last formula. damping skips queries
+// that see NaN or ±Inf, and returns zero if there is no other query.
 func (u *Unbiased[T]) damping(q, k dense.Matrix[T]) float64 {
 	var sum, n float64
 	rows := min(q.Rows, dampingRows)

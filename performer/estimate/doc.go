@@ -1,5 +1,11 @@
 // Package estimate estimates softmax attention without bias, in time linear in the number of
-// tokens, with standard errors. [Unbiased.Pilot] finds how many features reliable errors need.
+// tokens.
+//
+// An [Unbiased] estimates attention without the bias that the ratio of two unbiased estimates has,
+// and computes standard errors. Use Unbiased for outputs that are averaged over many draws.
+// [Unbiased.Pilot] finds the number of features that reliable standard errors need.
+//
+// Package audit measures the errors of approximations with exact attention of some rows.
 //
 // # References
 //

@@ -9,6 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
+// pilot is a number of features m₀, a power of two from 8 to 4096, and two parts of the variance of
+// a replicate Y₀ + Δ, which is at most their sum.
 type pilot struct {
 	features int
 
@@ -32,17 +34,22 @@ const (
 // Pilot returns the smallest number m₀ out of 8, 16, 32, …, 4096 for which an estimate Y₀ of
 // attention with m₀ features varies at least as much as the random correction Δ of the bias of Y₀:
 // E‖Δ‖² ≤ Var(Y₀). Pilot estimates the variance of estimates and the mean square of corrections of
-// their bias by importance sampling, as docs/laws.md of this module describes.
+// their bias by importance sampling, as docs/laws.md of this module describes. Estimate uses no
+// random numbers that Pilot has used, so that estimates with the number of features from Pilot stay
+// unbiased.
 //
 // To find a number m₀ of features, Pilot computes 72·m₀ random features of each key and exact
-// attention of 4·m₀ queries, and sorts the queries by norm. For q (Lq×d), k (Lk×d) and v (Lk×dv),
-// Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
+// attention of 4·m₀ queries, and sorts the queries by norm. On two processors Pilot takes half as
+// long as Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k
+// (Lk×d) and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
 // If 4096 features are too few, or if NaN, ±Inf or large norms prevent a prediction, Pilot returns
-// 4096 or 8 features, and an error that says why. Pilot returns [ErrCost], and the number of
-// features found so far, as soon as Pilot and Estimate with so many features would cost more than
-// UnbiasedOptions.MaxCost. Pilot panics for arguments q, k, v and ctx for which [Unbiased.Estimate]
-// panics, and returns the error of ctx if ctx ends.
+// 4096 or 8 features, and an error that says why. With too few features, estimates are unbiased,
+// but more than 5.4 % are farther than 2 standard errors from exact attention.
+//
+// Pilot returns [ErrCost], and the number of features found so far, as soon as Pilot and Estimate
+// with so many features would cost more than UnbiasedOptions.MaxCost. Pilot panics for arguments q,
+// k, v and ctx for which [Unbiased.Estimate] panics, and returns the error of ctx if ctx ends.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (features int, err error) {
 	p, err := u.pilot(ctx, q, k, v)
 	if err == nil && !p.settled {

@@ -8,8 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Row i of terms has the factor 2^exponent[i], the largest exponent of its summands. The sum loses
-// only what is below 2⁻¹⁰⁷⁴ of the largest summand.
+// ratios holds the numerators and the denominator of the outputs of some queries, summed over sets
+// of features. Row i of terms has the factor 2^exponent[i], the largest exponent of its summands.
+// The sum loses only what is below 2⁻¹⁰⁷⁴ of the largest summand.
 type ratios struct {
 	terms    dense.Matrix[float64] // Lq×(dv+1), the denominator last
 	exponent []float64             // integers, or −Inf for a row without features
@@ -35,7 +36,8 @@ func addFeatures[T dense.Float](r *ratios, a *linear.Attention[T], memory linear
 	return memory
 }
 
-// addRow adds nothing if the denominator is zero.
+// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. addRow adds
+// nothing if the denominator is zero.
 func addRow[T dense.Float](r *ratios, i int, numerator []T, denominator T, factor, exponent float64) {
 	if denominator == 0 {
 		return

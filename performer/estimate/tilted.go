@@ -11,16 +11,20 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
+// tilted is an importance sample of the random features for the moments of one output of attention.
 // A frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in a ratio,
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //
-// Frequencies that are rare under N(0, I) dominate the moments of ω. With P_j = A_j/ΣA, s = −4a,
-// z_j = √Scale·(q+k_j), a third of a sample comes from each of t = 0, 1 and 2 of
+// Frequencies that are rare under N(0, I) dominate the moments of ω. Two better distributions have
+// the densities ω and Σ_j P_j·ω_j²/E ω_j² relative to N(0, I), with ω_j the weight for the single
+// key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2, these distributions
+// are
 //
-//	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s)).
+//	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s))
 //
-// t = 1 is good for second moments, and t = 2 for fourth moments.
+// (derived). A third of a sample comes from N(0, I), where t = 0, a third from t = 1, which is good
+// for second moments, and a third from t = 2, which is good for fourth moments.
 type tilted struct {
 	weights []float64             // ω
 	shares  []float64             // ω/(n·density of the sample): E ω·f(w) ≈ Σ share·f(w)
@@ -34,6 +38,8 @@ const (
 	maxLog = 300
 )
 
+// tilt draws n frequencies of each distribution for the output of the query q (1×d), with exact
+// attention o over keys k and values v, and with the a of rff.SoftmaxOptimal.
 func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rng *rand.Rand) (*tilted, error) {
 	w := tiltedFrequencies(n, o, q, k, scale, a, rng)
 	n = w.Rows
@@ -100,14 +106,19 @@ func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a f
 
 // addTerms adds represents·E‖Y−out‖² with m features to variances[l], and represents·E‖Δ‖² with two
 // halves of m features each to squares[l], where m is 2^l·least. addTerms returns represents·‖β‖²
-// for twice as many features as the last m. With the typical sum b of m − 1 weights in place of
-// their sum, which bounds the effect of a rare weight, and features from N(0, I),
+// for twice as many features as the last m.
+//
+// For each feature addTerms replaces the sum of the other m − 1 weights by their typical sum b.
+// With this b the effect of a rare weight on a ratio is bounded, although the moments of the weight
+// are large. With features from N(0, I),
 //
 //	E(Y−out) ≈ m·E[ω(V−out)/(b+ω)] = β(m)
 //	E‖Y−out‖² ≈ ‖β(m)‖² + m·E[ω²‖V−out‖²/(b+ω)²] = ‖β(m)‖² + G
 //	E‖Δ‖² ≈ ‖β(2m)−β(m)‖² + (G·H + ‖C‖²)/4 + (m/2)·E[ω⁴‖V−out‖²/((b+ω)²(2b+ω)²)]
 //
-// where H is the variance of the denominators and C their covariance with V−out.
+// where H is the variance of the denominators and C their covariance with V−out, with the same
+// replacement as in G. The terms of E‖Δ‖² come from the mean, from pairs of features, and from one
+// dominant feature (derived).
 func (t *tilted) addTerms(variances, squares []float64, least, represents float64) float64 {
 	distances := make([]float64, len(t.weights))
 	for i := range distances {
@@ -150,8 +161,9 @@ func (t *tilted) addTerms(variances, squares []float64, least, represents float6
 	}
 }
 
-// typical returns the solution b of m·E[ω·b/(b+ω)] = b, a typical sum of m weights ω. typical
-// starts at atLeast, which must not be above the solution.
+// typical returns the solution b of m·E[ω·b/(b+ω)] = b, a typical sum of m weights ω. Weights that
+// are rarer than one in m hardly change b. typical starts at atLeast, which must not be above the
+// solution.
 func (t *tilted) typical(m, atLeast float64) float64 {
 	for b := atLeast; ; {
 		// Newton's method for the convex function E[1/(b+ω)·ω] − 1/m approaches b from below.

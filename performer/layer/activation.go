@@ -12,8 +12,11 @@ import (
 
 // GatedSiLU writes the elementwise product silu(gate) ⊙ up of two matrices to the matrix dst and
 // returns dst, where silu(x) = x/(1 + e^−x) [Shazeer 2020]; a zero dst is allocated. The matrix dst
-// may be exactly gate or up, or share no memory with gate and up. GatedSiLU panics if gate, up and
-// a dst that is not zero differ in shape.
+// may be exactly gate or up, or share no memory with gate and up.
+//
+// Where gate or up has a NaN, GatedSiLU writes a NaN, and silu(−∞) is NaN. GatedSiLU allocates
+// nothing unless dst is zero. GatedSiLU panics if gate, up and a dst that is not zero differ in
+// shape.
 func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 	gate.Check()
 	up.Check()
@@ -27,8 +30,14 @@ func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 
 // For each row i of the matrix x, LogSumExp writes log Σ_j e^x_ij to dst[i], and returns dst; a nil
 // dst is allocated. If the elements x_ij of x are logits, the cross-entropy loss of class j in row
-// i is dst[i] − x_ij in nats. For a row without columns LogSumExp writes −∞, and for a row with a
-// NaN, NaN. LogSumExp panics unless dst is nil or as long as x has rows.
+// i is dst[i] − x_ij in nats.
+//
+// For a row without columns LogSumExp writes −∞, and for a row with a NaN, NaN. LogSumExp subtracts
+// the largest finite element of a row from the row, so that exponentials do not overflow. LogSumExp
+// adds up 256 exponentials at a time in the element type T of x, and the sums of 256 in float64.
+//
+// LogSumExp allocates nothing unless dst is nil. LogSumExp panics unless dst is nil or as long as x
+// has rows.
 func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 	x.Check()
 	if dst == nil {

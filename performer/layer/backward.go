@@ -12,7 +12,8 @@ import (
 
 // Backward writes the gradient of Σ_ic dout_ic·out_ic with respect to x to dx and returns dx, for
 // the output out of Forward for x; a zero dx is allocated. The matrix dx may be exactly x or dout
-// if the shapes are equal. Backward is [MultiHead.BackwardCross] for q = k = v = x.
+// if the shapes are equal. Backward fills the gradients dw, panics, and takes time and memory as
+// [MultiHead.BackwardCross] does for q = k = v = x.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -27,16 +28,26 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 // and v to the matrices dq, dk and dv and returns dq, dk and dv, for the output out of ForwardCross
 // for q, k and v; a zero dq, dk or dv is allocated. Unless the argument dw is nil, BackwardCross
 // writes the gradients with respect to weights, biases and gains of norms to the fields of dw.
+//
 // BackwardCross allocates matrices and vectors that dw lacks, and sets fields of dw for parameters
-// that the layer lacks to zero or nil. For a padding row, which the sequences s exclude and whose
-// row of dout is zero, BackwardCross writes a zero gradient.
+// that the layer lacks to zero or nil. After BackwardCross of a layer l with a dw other than nil,
+// element i of dw.Parameters() is the gradient with respect to element i of
+// l.Projections().Parameters().
+//
+// For a padding row, which the sequences s exclude and whose row of dout is zero, BackwardCross
+// writes a zero gradient. Neither the numbers in padding rows nor the number of padding rows
+// changes one bit of the gradients of weights and of rows that are no padding.
 //
 // BackwardCross takes the time of the gradients of attention, two products with each of the
 // matrices W_Q, W_K and W_V of the layer, and one with W_O; the gradients dw take one more product
-// with each matrix. BackwardCross allocates nothing if all gradients are given and an earlier call
-// had inputs of equal size. The matrix dq may be exactly q, dk exactly k, dv exactly v, and one of
-// the three exactly dout, if the shapes are equal; all further overlaps are wrong. BackwardCross
-// panics if CanBackward returns an error, if the shapes of matrices do not fit the layer, and where
+// with each matrix. BackwardCross needs memory for queries, keys, values, outputs of heads and the
+// gradients of all four, for queries and keys before norms, and for copies of the rows with nonzero
+// gradients unless the rows are consecutive. BackwardCross allocates nothing if all gradients are
+// given and an earlier call had inputs of equal size.
+//
+// The matrix dq may be exactly q, dk exactly k, dv exactly v, and one of the three exactly dout, if
+// the shapes are equal; all further overlaps are wrong. BackwardCross panics if CanBackward returns
+// an error, if the shapes of matrices do not fit the layer, and where
 // [performer.Batch.BackwardSequences] panics.
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
@@ -60,7 +71,9 @@ func (l *MultiHead[T]) CanBackward() error {
 	return l.attention.CanBackward()
 }
 
-// The caller returns the memory, with the gradients of the rows of Q, K and V, to l.calls.
+// backwardHeads returns memory with the gradients with respect to the rows of Q, K and V, which the
+// caller returns to l.calls. It writes the gradients with respect to weights, biases and gains to
+// dw.
 func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) *memory[T] {
 	if err := l.CanBackward(); err != nil {
 		panic(err.Error())
@@ -110,7 +123,9 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	return c
 }
 
-// The gradients are dyᵀ·x and Σ_i dy_i over rows with a dy that is not zero.
+// parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias, which
+// are dyᵀ·x and Σ_i dy_i. It skips rows whose dy is zero, where x may hold anything. name is the
+// name of the bias.
 func (c *memory[T]) parameters(name string, l *Linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
 	c.rows = c.rows[:0]
 	for i := range dy.Rows {

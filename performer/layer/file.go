@@ -57,10 +57,14 @@ var (
 // A file for Read may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms
 // of queries and keys. Files of Gemma hold the gains of norms minus 1: add 1 to the gains of
 // Projections. Read accepts tensors of type F64, F32, F16 and BF16. If one or two of the tensors
-// q_proj.bias, k_proj.bias and v_proj.bias are missing, Read sets the missing biases to zero. Read
-// transposes the tensors c_attn.weight and c_proj.weight of GPT-2 if c_attn.weight has more columns
-// than rows. A file of weights has neither the options of rotary positions nor the ε of norms,
-// which are in opts.
+// q_proj.bias, k_proj.bias and v_proj.bias are missing, Read sets the missing biases to zero. For
+// keys and values of equal dimension, the tensor in_proj_weight or c_attn.weight holds the matrices
+// of queries, keys and values together, and in_proj_bias or c_attn.bias the three biases one after
+// another.
+//
+// Read transposes the tensors c_attn.weight and c_proj.weight of GPT-2 if c_attn.weight has more
+// columns than rows. A file of weights has neither the options of rotary positions nor the ε of
+// norms, which are in opts.
 //
 // Read returns an error that names a missing tensor, one of wrong shape or type, or one with the
 // prefix that is no part of the layer; Read ignores the masks bias and masked_bias of GPT-2. Read
@@ -81,13 +85,17 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 
 // ReadNamed is [Read] for files with names of tensors that Read does not know. ReadNamed calls the
 // function name with each parameter name of [Projections.Parameters], such as q_proj_weight, and
-// reads the tensor of the returned name, or no tensor if the returned name is empty. If the
-// function name returns one name for the weights of queries, keys and values, ReadNamed reads the
-// tensor as Read reads c_attn.weight, and the weights of the output as Read reads c_proj.weight. If
-// the file has a bias for one or two of queries, keys and values, ReadNamed sets the missing biases
-// to zero. ReadNamed returns an error if the function name returns no name for the weights of
-// queries, of keys or of values. If the function name returns an empty name for out_proj.weight,
-// the layer has no output projection.
+// reads the tensor of the returned name, or no tensor if the returned name is empty.
+//
+// If the function name returns one name for the weights of queries, keys and values, ReadNamed
+// reads the tensor as Read reads c_attn.weight, and the weights of the output as Read reads
+// c_proj.weight. If the function name returns one name for the biases of queries, keys and values,
+// the tensor holds the three biases one after another. If the file has a bias for one or two of
+// queries, keys and values, ReadNamed sets the missing biases to zero.
+//
+// ReadNamed returns an error if the function name returns no name for the weights of queries, of
+// keys or of values. If the function name returns an empty name for out_proj.weight, the layer has
+// no output projection.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -125,6 +133,8 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 	return t.layer(p, attention, opts)
 }
 
+// layer returns the layer of the projections p, with weights of the type in the file if
+// opts.Weights is empty and all weights in the file are F16 or all are BF16.
 func (t *tensors[T]) layer(p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	for dtype := range t.types {
 		if opts.Weights == "" && len(t.types) == 1 && isShort(dtype) {
@@ -152,9 +162,11 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 }
 
 // Write writes the weights, biases and gains of norms of the layer to w as a safetensors file for
-// [Read]. For a layer with an output projection, Write joins the weights W_Q, W_K and W_V of
+// [Read]. A PyTorch layer with parameters of equal names and shapes can read the file that Write
+// writes. For a layer with an output projection, Write joins the weights W_Q, W_K and W_V of
 // queries, keys and values in one tensor if all three have equally many columns, and W_K and W_V
-// equally many rows. Write returns an error if writing to w fails, or if prefix is not UTF-8.
+// equally many rows. The tensors in the file of Write have the type and the bits of the weights in
+// the layer. Write returns an error if writing to w fails, or if prefix is not UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	all := map[string]safetensors.Tensor{}
 	var err error

@@ -23,8 +23,12 @@ import (
 // The matrix head_h in a MultiHead has the outputs of head h of the attention, a [performer.Batch],
 // with queries Q, keys K and values V. The function turn of a MultiHead rotates queries and keys by
 // the rotary positions of [Options]. The function norm of a MultiHead is the root mean square norm
-// with the gains of [Projections], or the identity without gains. Goroutines may share a MultiHead
-// with constant weights if goroutines may share the attention of the MultiHead.
+// with the gains of [Projections], or the identity without gains. With [performer.Exact], without
+// rotary positions and without gains, a MultiHead computes PyTorch's nn.MultiheadAttention.
+//
+// Callers may change the weights of a MultiHead through the method Projections while no other
+// goroutine uses the MultiHead. Goroutines may share a MultiHead with constant weights if
+// goroutines may share the attention of the MultiHead.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output Linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        RMSNorm[T]
@@ -34,11 +38,13 @@ type MultiHead[T dense.Float] struct {
 	calls                     *pool.Of[memory[T]]
 }
 
-// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold.
+// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The
+// zero Options stands for a layer without rotary positions.
 type Options struct {
-	// Rotary are the options of the rotary positions of queries and keys. Counted from 0, key j of
-	// a sequence has the position j, query i the position Past + i with the number Past of
-	// [performer.Sequences], and token i of a [performer.State] the position i.
+	// Rotary are the options of the rotary positions of queries and keys. A nil Rotary means no
+	// rotary positions. Counted from 0, key j of a sequence has the position j, query i the
+	// position Past + i with the number Past of [performer.Sequences], and token i of a
+	// [performer.State] the position i. [MultiHead.WithPositions] sets other positions.
 	Rotary *RotaryOptions
 
 	// Epsilon is ε in the root mean square norms x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε) of queries and
@@ -52,7 +58,9 @@ type Options struct {
 	Weights safetensors.DType
 }
 
-// Projections are the matrices, biases and gains of a [MultiHead].
+// Projections are the matrices, biases and gains of a [MultiHead] of H heads of queries and Hk
+// heads of keys and values. A row of a matrix of Projections belongs to an output of a linear map,
+// a column to an input, as in PyTorch.
 type Projections[T dense.Float] struct {
 	Query dense.Matrix[T] // W_Q, (H·d)×E
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
@@ -63,7 +71,7 @@ type Projections[T dense.Float] struct {
 	Output dense.Matrix[T]
 
 	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of their matrices.
-	// QueryBias, KeyBias and ValueBias are all given or all nil.
+	// QueryBias, KeyBias and ValueBias are all given or all nil. OutputBias may be nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
@@ -74,12 +82,16 @@ type Projections[T dense.Float] struct {
 	QueryNorm, KeyNorm []T
 }
 
-// New returns a MultiHead with copies of the projections p and the given attention. New returns an
-// error if the argument attention is zero or for heads of another dimension than those of p, if the
-// shapes of p do not fit together, if Options.Epsilon is negative or not finite, or if
-// Options.Weights is no type of weights or makes a weight infinite. New also returns an error for a
-// RotaryOptions with an odd, negative or too large Dim, a Base that is neither 0 nor finite and
-// above 1, Axes that are not Dim/2 numbers from 0 to 15, or an invalid Scaling.
+// New returns a MultiHead with copies of the projections p and the given attention. The MultiHead
+// of New has the numbers of heads of the argument attention.
+//
+// New returns an error if the argument attention is zero or for heads of another dimension than
+// those of p, if the shapes of p do not fit together, if Options.Epsilon is negative or not finite,
+// or if Options.Weights is no type of weights or makes a weight infinite.
+//
+// New also returns an error for a RotaryOptions with an odd, negative or too large Dim, a Base that
+// is neither 0 nor finite and above 1, Axes that are not Dim/2 numbers from 0 to 15, or an invalid
+// Scaling.
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -150,7 +162,8 @@ func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T
 	return &with, nil
 }
 
-// dims panics for a zero MultiHead, as do all methods that compute attention.
+// dims returns the dimensions of the rows that become queries, keys and values, and the dimension
+// of the output. dims panics for a zero MultiHead, as do all methods that compute attention.
 func (l *MultiHead[T]) dims() (query, key, value, out int) {
 	if l.isZero() {
 		panic(errNoLayer.Error())
@@ -163,8 +176,9 @@ func (l *MultiHead[T]) dims() (query, key, value, out int) {
 	return l.query.in, l.key.in, l.value.in, out
 }
 
-// Projections returns views of the weights of the layer, or copies of type T of weight matrices of
-// 16-bit numbers. Changes of views that Projections returns change the layer.
+// Projections returns views of the weights of the layer. Changes of the views that Projections
+// returns change the layer, which is safe while no other goroutine uses the layer. Of weight
+// matrices of 16-bit numbers, Projections returns copies with elements of type T instead of views.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.matrix(), Key: l.key.matrix(), Value: l.value.matrix(), Output: l.output.matrix(),
@@ -184,9 +198,15 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // values, and computes attention within each of the sequences s. ForwardCross writes the output of
 // the layer to the matrix dst, a row for each row of q, and returns dst; a zero dst is allocated.
 // Rows of the arguments k and v that the sequences s exclude may hold any numbers, even NaN.
+//
 // ForwardCross takes the time of the attention and of a product with each weight matrix of the
-// layer. The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the
-// three. ForwardCross panics if the shapes of matrices do not fit the layer, and where
+// layer. ForwardCross needs memory for queries, keys, values, outputs of heads, and the sines and
+// cosines of rotary positions, which a call computes again if positions differ from those of the
+// last call. ForwardCross allocates nothing if dst is given and an earlier call had inputs of equal
+// size.
+//
+// The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the three.
+// ForwardCross panics if the shapes of matrices do not fit the layer, and where
 // [performer.Batch.ForwardSequences] panics.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
@@ -205,7 +225,9 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 }
 
 // Project returns, in new matrices, the queries, keys and values that ForwardCross passes to the
-// attention of the layer. Project panics if the shapes of q, k and v do not fit the layer.
+// attention of the layer, after norms and rotary positions. Package audit can measure
+// approximations of attention on the queries, keys and values of Project. Project panics if the
+// shapes of q, k and v do not fit the layer.
 func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (queries, keys, values dense.Matrix[T]) {
 	l.check(q, k, v)
 	c := l.calls.Get()
@@ -215,7 +237,7 @@ func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (
 	return queries, keys, values
 }
 
-// With keep it keeps Q and K before norms for backwardHeads.
+// project returns Q, K and V in c. With keep it keeps Q and K before norms for backwardHeads.
 func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
 	queries, keys, values = l.query.applyTo(&c.q.rows, q), l.key.applyTo(&c.k.rows, k), l.value.applyTo(&c.v, v)
 	l.queryNorm.apply(&c.q.normCall, queries, keep)
@@ -229,8 +251,10 @@ func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performe
 }
 
 // NewState returns an empty [performer.State] of the heads of the layer, for [MultiHead.Step].
-// After Merge of States, a token keeps the rotary position that Step gave the token. NewState
-// returns an error for a zero layer, and where [performer.Batch.NewState] returns one.
+// Between calls of Step, a State of NewState allows calls of Snapshot, Rollback, Merge and
+// MarshalBinary. After Merge of States of NewState, a token keeps the rotary position that Step
+// gave the token; [MultiHead.WithPositions] can set other positions. NewState returns an error for
+// a zero layer, and where [performer.Batch.NewState] returns one.
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -247,8 +271,11 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 // each token over the token and all earlier tokens of s, writes the outputs to the rows of dst and
 // returns dst; a zero dst is allocated. The State s comes from NewState of the layer or of a layer
 // with as many heads of equal dimensions. Step gives the outputs of Forward with causal attention,
-// to rounding. The matrix dst of Step may be exactly x, or share no memory with x. Step panics if
-// the shapes of x, dst and s do not fit the layer.
+// to rounding; [performer.State.Step] states the cost.
+//
+// Apart from keys and values that exact attention stores, Step allocates nothing if dst is given
+// and an earlier call had as many tokens. The matrix dst of Step may be exactly x, or share no
+// memory with x. Step panics if the shapes of x, dst and s do not fit the layer.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()
@@ -263,6 +290,9 @@ func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense
 // self-attention of each token over the token and all earlier tokens of the State, writes the
 // outputs to dst and returns dst; a zero dst is allocated. StepAll gives, bit for bit, the outputs
 // of a call of [MultiHead.Step] for each State, but reads the weights once for all streams.
+//
+// StepAll allocates memory, allows dst to be x and panics as [MultiHead.Step] does, and also panics
+// where [performer.StepAll] panics.
 func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()

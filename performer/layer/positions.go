@@ -11,9 +11,13 @@ import (
 // WithPositions returns a layer with the weights and the memory of the receiver l, but with the
 // given rotary positions of queries and keys. The argument queries has a position for each query of
 // later calls, the argument keys one for each key; with RotaryOptions.Axes of n axes, n positions
-// of each query and key follow one another. A nil queries or keys stands for the positions of
-// Options.Rotary. Forward and Step of the layer of WithPositions need equal positions of queries
-// and keys. The layer of WithPositions reads the slices queries and keys in each call.
+// of each query and key follow one another.
+//
+// A nil argument queries or keys of WithPositions stands for the positions of Options.Rotary, equal
+// on all axes, which is right for text. Forward and Step of the layer of WithPositions need equal
+// positions of queries and keys. The layer of WithPositions reads the slices queries and keys in
+// each call, so positions may change between calls.
+//
 // WithPositions panics if the receiver l has no rotary positions. Methods of the layer of
 // WithPositions panic if the number of given positions does not fit the queries or keys.
 func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {

@@ -27,7 +27,8 @@ type Widths struct {
 	// Output is the dimension of the output of the layer; zero means Input.
 	Output int
 
-	// NoOutput omits the output projection, and Bias adds biases to all projections.
+	// NoOutput omits the output projection: the layer returns the outputs of all heads side by
+	// side. Bias adds biases to all projections.
 	NoOutput, Bias bool
 }
 
@@ -36,8 +37,9 @@ type Widths struct {
 // 2010]; if all three matrices have one shape, 3·out stands in place of out. Elements of the matrix
 // W_O of outputs are uniform in ±1/√in for in columns, as in PyTorch's nn.Linear. Biases are zero.
 //
-// Draw returns an error if a field of the Widths w is negative, does not fit the other fields or is
-// too large for memory, or if the argument src is nil.
+// Draw draws the matrices of queries, keys, values and outputs one after another, in float64, and
+// rounds each element to T once. Draw returns an error if a field of the Widths w is negative, does
+// not fit the other fields or is too large for memory, or if the argument src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
@@ -72,6 +74,8 @@ func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	return p, nil
 }
 
+// resolved returns the widths with defaults instead of zeros, except a zero Output for NoOutput. It
+// returns an error if a width is invalid.
 func resolved[T dense.Float](w Widths) (Widths, error) {
 	for _, f := range []struct {
 		name     string
@@ -190,7 +194,10 @@ type Parameter[T dense.Float] struct {
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// For Projections that [MultiHead.Projections] returns, changes of the views change the layer.
+// Parameters omits weights, biases and gains that the receiver p does not have. If the receiver p
+// comes from [MultiHead.Projections], changes of the views, by an optimiser for example, change the
+// layer. If the receiver p holds gradients of [MultiHead.Backward], element i of the result of
+// Parameters is the gradient with respect to element i of the Parameters of the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	weights := append(separateWeights[:], outProjWeight)

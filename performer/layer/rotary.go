@@ -21,8 +21,9 @@ type RotaryOptions struct {
 	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. Zero means 10000.
 	Base float64
 
-	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021].
-	// Without Neighbours, coordinates i and i + Dim/2 of a head rotate together.
+	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
+	// GPT-J and Meta's files of Llama. Without Neighbours, coordinates i and i + Dim/2 of a head
+	// rotate together, as in Hugging Face's files of Llama, Mistral, Qwen and GPT-NeoX.
 	Neighbours bool
 
 	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a
@@ -87,8 +88,9 @@ func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 const maxAxes = 16
 
 // Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in
-// the memory of dst if dst has enough. Angles computes angles in float64, with an error of 1e-16
-// times the angle, and panics if the number of positions is no multiple of the number of axes.
+// the memory of dst if dst has enough. With RotaryOptions.Axes of n axes each token has n positions
+// that follow one another. Angles computes angles in float64, with an error of 1e-16 times the
+// angle, and panics if the number of positions is no multiple of the number of axes.
 func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
 	per := r.per
 	if len(positions)%per != 0 {

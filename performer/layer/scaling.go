@@ -7,6 +7,8 @@ import (
 )
 
 // RotaryScaling changes the angles of rotary positions for contexts longer than in training.
+// [RotaryLinear], [RotaryNTK], [RotaryYaRN], [RotaryLongRoPE] and [RotaryLlama3] implement
+// RotaryScaling.
 type RotaryScaling interface {
 	// scale changes ω_i = base^(−i/n), i < n, and returns the factor of coordinates.
 	scale(omega []float64, base float64) (factor float64, err error)
@@ -24,9 +26,11 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryNTK replaces RotaryOptions.Base by Base·Factor^(Dim/(Dim−2)) for Dim coordinates that
 // rotate, which divides the smallest rotary angle by Factor and keeps the largest [bloc97 2023].
+//
 // RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. If Context, the tokens of a
 // training sequence, and Tokens, those of the longest, are not 0, RotaryNTK replaces Factor by
-// max(1, Factor·Tokens/Context − (Factor − 1)).
+// max(1, Factor·Tokens/Context − (Factor − 1)). Programs that compute the base of a dynamic NTK
+// again as a sequence grows rotate new keys by other angles than old keys; a MultiHead does not.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic
@@ -59,6 +63,10 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
+// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Llama 4 has
+// LowFrequency = HighFrequency = 1: angles below one turn in Context tokens are small, all other
+// angles large.
+//
 // RotaryLlama3 needs Factor ≥ 1, 0 < LowFrequency ≤ HighFrequency and Context ≥ 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
@@ -85,11 +93,16 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies coordinates by
 // Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of coordinates by
-// (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i of the unchanged angle is 1
-// up to pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair i(β) =
-// Dim·log(Context/(2πβ))/(2·log Base) makes β full turns in Context tokens. A zero Fast means 32, a
-// zero Slow 1, and a zero Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0
-// < Slow < Fast.
+// (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1.
+//
+// The share s_i of RotaryYaRN is 1 up to pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in
+// between, where pair i(β) makes β full turns in Context tokens:
+//
+//	i(β) = Dim·log(Context/(2πβ))/(2·log Base).
+//
+// With Unrounded, RotaryYaRN does not round i(Fast) and i(Slow), the pairs that make Fast and Slow
+// turns in Context tokens, as in gpt-oss. A zero Fast means 32, a zero Slow 1, and a zero Length
+// 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0 < Slow < Fast.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence

@@ -66,8 +66,9 @@ func (t *tensors[T]) projections() Projections[T] {
 	return p
 }
 
-// W_Q, W_K and W_V are below one another, or side by side with rows that belong to inputs, and then
-// byInputs is true. The shapes E·f×E and E×E·f differ, because f ≥ 1 + 2/H.
+// takeTogether reads W_Q, W_K and W_V from one tensor. They are below one another, or side by side
+// with rows that belong to inputs, and then byInputs is true. The shapes E·f×E and E×E·f differ,
+// because f ≥ 1 + 2/H.
 func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool) {
 	all := t.matrix(name, 0, 0)
 	if t.err != nil {
@@ -99,7 +100,8 @@ func (t *tensors[T]) takeBias(p *Projections[T], name string) {
 	}
 }
 
-// Rows of W_O belong to inputs if byInputs is set. An empty bias stands for no b_O.
+// takeOutput reads W_O, whose rows belong to inputs if byInputs is set, and b_O unless bias is
+// empty.
 func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs bool) {
 	width := p.Value.Rows / t.keyHeads * t.heads
 	if byInputs {
@@ -119,7 +121,8 @@ func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs
 	}
 }
 
-// A bias with an empty name is zero. Without any name there are no biases.
+// takeBiases reads b_Q, b_K and b_V. A bias with an empty name is zero. Without any name there are
+// no biases.
 func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	if names == [3]string{} {
 		return
@@ -186,7 +189,8 @@ func (t *tensors[T]) fail(format string, args ...any) {
 	}
 }
 
-// The number of rows is a multiple of rows; zero rows and cols stand for any number.
+// matrix reads a matrix that is not empty. The number of its rows is a multiple of rows, and the
+// number of its columns is cols; zero rows and cols stand for any number.
 func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
 	t.types[t.left[name].DType] = true
 	x, shape := t.floats(name)
@@ -214,6 +218,7 @@ func (t *tensors[T]) vector(name string, n int) []T {
 	return x
 }
 
+// floats reads the elements and the shape of a tensor, and removes the tensor from left.
 func (t *tensors[T]) floats(name string) ([]T, []int) {
 	tensor, ok := t.left[name]
 	if !ok {

@@ -63,7 +63,8 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 	return dx
 }
 
-// The fields dst and present of its call hold dout and dpresent.
+// backwardCall is one call of Backward. The fields dst and present of its call hold dout and
+// dpresent.
 type backwardCall[T dense.Float] struct {
 	call[T]
 	dx     Tokens[T]

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
+// gradient is the memory of a scan in a backward pass. Most fields are gradients of the loss.
 type gradient[T dense.Float] struct {
 	states []T               // S before each chunk and after the last one
 	s      []T               // of S
@@ -123,6 +124,9 @@ func (l *scan[T]) weighed(s, n int) dense.Matrix[T] {
 	return w
 }
 
+// backwardChunk writes the gradients of the tokens lo ≤ i < hi to dx. after is S after these
+// tokens.
+//
 // With the gradients dO of the outputs and dS′ of S after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} −
 // b)∘K)·dS′. For a delta rule (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i. With Z = β∘Y, dV = Z
 // and dM = −tril(ZUᵀ, −1), and V − (e^b∘K)·S passes Z on to keys and S.
@@ -192,6 +196,8 @@ func (l *scan[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 	}
 }
 
+// startDecay sets the gradient of b to the part of the last token, which multiplies every summand
+// of after, S after the chunk.
 func (v *gradient[T]) startDecay(after dense.Matrix[T]) {
 	clear(v.decay)
 	if len(v.decay) == 0 {

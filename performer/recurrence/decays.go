@@ -7,6 +7,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
+// decays holds factors e^(b_i − b_j), j ≤ i, of a chunk of n tokens with decays g, where b_i = g_0
+// + … + g_i is one number per token or one per row of S. Unless some g is positive no factor
+// exceeds 1.
+//
 // The error of a factor e^(b_i − b_j) is the error of the difference in its exponent. One number
 // per token is therefore summed as a double-double number. With one number per row of S, decays are
 // summed within blocks of 1, 2, 4, … tokens, without subtractions. A factor is the product of
@@ -41,7 +45,8 @@ func (d *decays[T]) shape(width, rows int) {
 	}
 }
 
-// With several decays per token the caller calls merge for half = 1, 2, 4, … < n.
+// fill sets the decays of a chunk. With several decays per token, every token is then a block, and
+// the caller calls merge for half = 1, 2, 4, … < n.
 func (d *decays[T]) fill(g dense.Matrix[T]) {
 	switch w := d.width; {
 	case w == 1:
@@ -129,6 +134,7 @@ func (d *decays[T]) weigh(x dense.Matrix[T], factors []T) {
 	}
 }
 
+// weighState multiplies the rows of S by the decays of all tokens of the chunk.
 func (d *decays[T]) weighState(s dense.Matrix[T]) {
 	for f := range s.Rows {
 		if d.width > 0 {

@@ -9,7 +9,8 @@
 //	delta:        S ← S + k·uᵀ,  u = β·(v − Sᵀk)
 //	gated_delta:  S ← e^g∘S, then as delta
 //
-// A delta rule moves Sᵀk towards v [Schlag et al. 2021]. A decay g ≤ 0 shrinks S.
+// A delta rule moves Sᵀk towards v [Schlag et al. 2021]: with ‖k‖ = 1 and β = 1 the update makes
+// Sᵀk = v. A decay g ≤ 0 shrinks S, by one factor per head or by one factor per row of S.
 //
 //	opts := recurrence.Options{Heads: heads, Rule: recurrence.Delta, NormaliseKeys: true}
 //	r, err := recurrence.New[float32](opts)

@@ -11,11 +11,16 @@ import (
 //	M_ij = Σ_c k_ic·e^(b_ic − b_jc)·k_jc,  P_ij = Σ_c q_ic·e^(b_ic − b_jc)·k_jc,  j ≤ i,
 //
 // with zeros for j > i. If b is the same for all c, M and P are products of matrices times Γ,
-// element by element. Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is
-// positive neither e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would
-// overflow. Level h divides the chunk into blocks of h tokens and pairs neighbouring blocks, with r
-// the last of the left.
+// element by element.
+//
+// Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is positive neither
+// e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would overflow. Level h divides
+// the chunk into blocks of h tokens and pairs neighbouring blocks, with r the last of the left.
+// Every pair of tokens is in a pair of blocks at exactly one level. The factors of a level are the
+// factors of the level below times decays of whole blocks.
 
+// firstPaired returns the first block of the stack that is paired with keys: 0, the keys, if M is
+// needed, and 1, the queries of the first head, otherwise.
 func (l *scan[T]) firstPaired() int {
 	if l.r.opts.Rule.corrects() {
 		return 0
@@ -26,6 +31,8 @@ func (l *scan[T]) firstPaired() int {
 // pair returns M for s = 0, and P of head s − 1 otherwise.
 func (l *scan[T]) pair(s, n int) dense.Matrix[T] { return rowsOf(&l.pairs, s, n).ColRange(0, n) }
 
+// computePairs computes all P, and M if it is needed. Afterwards decays hold the factors of the
+// whole chunk.
 func (l *scan[T]) computePairs(n int) {
 	if l.decays.width > 1 {
 		l.pairsByLevel(n)
@@ -121,8 +128,9 @@ func (l *scan[T]) weighLevel(half, n int) {
 	}
 }
 
-// upward has the gradients of the left factors q_i and k_i, which have e^b_i. Block 0 of
-// gradient.stack has the gradients of the right factors k_j, which have e^−b_j.
+// backwardPairs adds the gradients through M and P to the gradients of keys and queries. upward has
+// the gradients of the left factors q_i and k_i, which have e^b_i. Block 0 of gradient.stack has
+// the gradients of the right factors k_j, which have e^−b_j.
 func (l *scan[T]) backwardPairs(n int) {
 	first, v := l.firstPaired(), &l.gradient
 	keys, down := rowsOf(&l.stack, 0, n), rowsOf(&v.stack, 0, n)
@@ -158,8 +166,9 @@ func (l *scan[T]) upward(s, n int) dense.Matrix[T] {
 	return rowsOf(&l.gradient.stack, s, n)
 }
 
-// In gradient.level, rows of right blocks are gradients of keys or queries; rows of left blocks, in
-// block 0, are gradients of the keys with which the right blocks are paired.
+// backwardLevel is backwardPairs for the pairs of a level. In gradient.level, rows of right blocks
+// are gradients of keys or queries; rows of left blocks, in block 0, are gradients of the keys with
+// which the right blocks are paired.
 func (l *scan[T]) backwardLevel(half, n int) {
 	first, v := l.firstPaired(), &l.gradient
 	keys, left := rowsOf(&l.weighted, 0, n), rowsOf(&v.level, 0, n)

@@ -12,11 +12,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// panels hold S of a scan as panels of columns that fit the first cache, one after another. In a
-// scaled chunk, a chunk of tokens with a slow decay, S = e^exponent∘(older + newer). A token writes
-// values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple of S is
-// rounded for each token. In other chunks S = newer, and each token multiplies S by e^g. newer sums
-// up the last tokens only, and older all tokens before, so that fewer rounding errors accumulate.
+// panels hold S of a scan as panels of columns that fit the first cache, one after another.
+//
+// In a scaled chunk, a chunk of tokens with a slow decay, S = e^exponent∘(older + newer). A token
+// writes values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple of
+// S is rounded for each token.
+//
+// In other chunks S = newer, and each token multiplies S by e^g. newer sums up the last tokens
+// only, and older all tokens before, so that fewer rounding errors accumulate. The delta rules have
+// no older.
 type panels[T dense.Float] struct {
 	newer, older []T
 	exponent     []T // sums of the decays of the last tokens
@@ -108,7 +112,8 @@ func (l *scan[T]) copyState(dst dense.Matrix[T]) {
 	})
 }
 
-// fold sets exponents to zero. S is then in older, or in newer if there is no older.
+// fold sets the exponent of scaled chunks to zero. S is then in older, with newer zero, or in newer
+// if there is no older.
 func (l *scan[T]) fold() {
 	p := &l.panels
 	if !p.scaled || p.recent == 0 {
@@ -177,7 +182,9 @@ func (l *scan[T]) forwardChunk(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// The pass reads keys and queries in place unless normalisation or aliasing requires copies.
+// coefficients prepares the fields of the pass that all panels share, for the tokens lo ≤ i < hi.
+// The pass reads the keys and queries of the caller if neither normalisation nor aliasing requires
+// copies.
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
@@ -205,8 +212,9 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// If rows of x are so far apart that rows of some tokens evict each other from the first cache, the
-// pass reads copies. The kernels of AVX2 read the rows more often.
+// crowded reports whether rows of x are so far apart that rows of some tokens would evict each
+// other from the first cache. The pass then reads copies. The kernels of AVX2 read the rows more
+// often, because they take fewer columns of S at a time.
 func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
 	rows := 3 * 4 // keys, keys times decays and queries of the four tokens of a kernel
 	if simd.Best == simd.AVX2 {
@@ -264,8 +272,9 @@ func (p *panels[T]) canScale(g dense.Matrix[T]) bool {
 	return true
 }
 
-// With one decay per head the factors multiply values and outputs; with a decay per row of S they
-// multiply keys and queries. scaleTokens overwrites the decays g.
+// scaleTokens sets the pass to tokens times e^exponent and e^−exponent. With one decay per head the
+// factors multiply values and outputs; with a decay per row of S they multiply keys and queries.
+// scaleTokens overwrites the decays g.
 func (l *scan[T]) scaleTokens(g dense.Matrix[T]) {
 	p := &l.panels
 	x, n := &p.pass, g.Rows

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rule says how a token of a [Recurrence] updates the state matrix S of a head.
+// Rule says how a [Recurrence] updates the matrix S, the state of a head, with a token that has a
+// key k, a value v, a decay g and a strength β.
 type Rule int
 
 const (
@@ -34,19 +35,23 @@ func (r Rule) String() string {
 
 func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 
+// corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
 // Options has the numbers of heads, the rule and the scale of a [Recurrence]: by default the linear
 // rule S ← S + k·vᵀ for keys k and values v, and the scale 1/√dk for keys of dimension dk.
 type Options struct {
 	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and,
-	// without ValueHeads, of values. A zero KeyHeads stands for Heads.
+	// without ValueHeads, of values. A zero KeyHeads stands for Heads. Of H heads of queries and Hk
+	// heads of keys, head h of queries reads the state of head ⌊h·Hk/H⌋ of keys.
 	Heads, KeyHeads int
 
 	// ValueHeads is the number Hv of heads of values, of decays and of strengths β, a multiple of
-	// KeyHeads; zero stands for KeyHeads. If ValueHeads is above KeyHeads, Heads must equal
-	// KeyHeads: head h of values has a state and an output, and reads head ⌊h·KeyHeads/ValueHeads⌋
-	// of queries and keys, as in Qwen3-Next with KeyHeads 16 and ValueHeads 32.
+	// KeyHeads; zero stands for KeyHeads.
+	//
+	// If ValueHeads is above KeyHeads, Heads must equal KeyHeads: head h of values has a state and
+	// an output, and reads head ⌊h·KeyHeads/ValueHeads⌋ of queries and keys, as in Qwen3-Next with
+	// KeyHeads 16 and ValueHeads 32.
 	ValueHeads int
 
 	Rule Rule
@@ -55,48 +60,68 @@ type Options struct {
 	Scale float64
 
 	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of
-	// norm 1.
+	// norm 1: with a key k of norm 1 and a strength 0 ≤ β ≤ 2 a token with the value 0 does not
+	// increase the norm of the state S, and with β = 1 a token with the value v makes Sᵀk = v.
 	NormaliseKeys bool
 }
 
 // Recurrence is causal linear attention without denominators, the operator LinearAttention of ONNX
 // with all update rules. Each token updates the state of the Recurrence by a [Rule]: for keys of
 // dimension dk and values of dimension dv, a dk×dv matrix S for each head of values. After a token
-// with the query q has updated the state S of a head, the output is Sᵀq times Options.Scale. A
-// delta rule changes the state S so that Sᵀk moves towards the value v of a token with key k
+// with the query q has updated the state S of a head, the output is Sᵀq times Options.Scale.
+//
+// A delta rule changes the state S so that Sᵀk moves towards the value v of a token with key k
 // [Schlag et al. 2021]. A decay g ≤ 0 multiplies the state S by e^g and so shrinks the contribution
-// of older tokens [Yang et al. 2025]. Goroutines may share a Recurrence.
+// of older tokens [Yang et al. 2025].
+//
+// Goroutines may share a Recurrence.
 type Recurrence[T dense.Float] interface {
 	// Forward writes the outputs of the tokens x to dst and returns dst, with a row for each token
 	// and a block of columns for each head of queries or, if values have more heads, of values; a
-	// zero dst is allocated. The argument past holds the states before the first tokens of the
-	// sequences; a zero past stands for states of zeros. Forward writes the states after the last
-	// tokens of the sequences to the argument present unless present is zero. With Hv heads of
-	// dk×dv states, the state of head h of sequence s is in the dk rows from row (s·Hv + h)·dk on
-	// of the matrices past and present, as in an ONNX tensor (N, Hv, dk, dv) for N sequences. A
-	// padding token leaves the state S unchanged if the decay g is 0 and, for the delta rules, the
-	// strength β is 0 or, for the rules Linear and Gated, the key or the value is 0.
+	// zero dst is allocated.
+	//
+	// The argument past holds the states before the first tokens of the sequences; a zero past
+	// stands for states of zeros. With Hv heads of dk×dv states, the state of head h of sequence s
+	// is in the dk rows from row (s·Hv + h)·dk on of the matrices past and present, as in an ONNX
+	// tensor (N, Hv, dk, dv) for N sequences. Forward writes the states after the last tokens of
+	// the sequences to the argument present unless present is zero.
+	//
+	// For a sequence without tokens, Forward copies the state from past to present. A padding token
+	// leaves the state S unchanged if the decay g is 0 and, for the delta rules, the strength β is
+	// 0 or, for the rules Linear and Gated, the key or the value is 0.
 	//
 	// Forward takes O(L·dk·dv) time per head for L tokens with keys of dimension dk and values of
-	// dimension dv. The outputs of Forward do not depend on GOMAXPROCS, bit for bit. A NaN or Inf
-	// in a token reaches every output of Forward that depends on the token, and may change the
-	// rounding of earlier outputs. The matrix dst may be exactly x.V or, unless values have more
-	// heads than keys, x.Q or x.K if the shapes are equal, and present may be past; all further
-	// overlaps are wrong. Forward panics if the shapes of matrices do not fit, and unless the
-	// tokens x have decays and strengths β if and only if the rule needs them.
+	// dimension dv. The outputs of Forward do not depend on GOMAXPROCS, bit for bit. If present of
+	// one call of Forward is past of the next call, the two calls give, to rounding, the outputs of
+	// one call for the whole sequence. Forward allocates nothing if dst is given and an earlier
+	// call had tokens of equal size.
+	//
+	// A NaN or Inf in a token reaches every output of Forward that depends on the token, and may
+	// change the rounding of earlier outputs. The matrix dst may be exactly x.V or, unless values
+	// have more heads than keys, x.Q or x.K if the shapes are equal, and present may be past; all
+	// further overlaps are wrong. Forward panics if the shapes of matrices do not fit, and unless
+	// the tokens x have decays and strengths β if and only if the rule needs them.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
 	// Backward writes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
 	// present are the results of Forward for the tokens x and the states past. Backward writes the
 	// gradients with respect to the matrices of x to the matrices of dx, which Backward returns,
-	// and the gradient with respect to past to dpast. Backward writes no gradient to a dpast that
-	// is the zero matrix; a zero dpresent stands for zeros.
+	// and the gradient with respect to past to dpast. Backward allocates matrices of gradients that
+	// the tokens x need and the argument dx lacks. Backward writes no gradient to a dpast that is
+	// the zero matrix; a zero dpresent stands for zeros.
+	//
+	// If all heads share the strength β of a token, Backward sums the gradient with respect to β
+	// over all heads. If several heads of queries read a head of keys and values, Backward sums the
+	// gradients of the head over the heads of queries in a fixed order.
 	//
 	// Backward takes five to fifteen times as long as Forward, and each processor needs memory for
-	// L·dk·dv/48 numbers for L tokens and dk×dv states. A NaN or Inf in a sequence makes all
-	// gradients of the sequence unreliable. The matrices of dx must overlap neither one another nor
-	// an input. Backward panics if the shapes of matrices do not fit, and where
-	// [Recurrence.Forward] panics.
+	// L·dk·dv/48 numbers for L tokens and dk×dv states. Backward allocates nothing if all gradients
+	// are given and an earlier call had tokens of equal size. Backward computes the gradient of a
+	// decay as a difference of sums over a chunk of tokens, with a rounding error in proportion to
+	// the sums. A NaN or Inf in a sequence makes all gradients of the sequence unreliable.
+	//
+	// The matrices of dx must overlap neither one another nor an input. Backward panics if the
+	// shapes of matrices do not fit, and where [Recurrence.Forward] panics.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
 	// NewState returns a State without tokens for queries and keys of dimension d and values of
@@ -114,6 +139,8 @@ type recurrence[T dense.Float] struct {
 	scans                pool.Of[scan[T]]
 }
 
+// New returns a [Recurrence].
+//
 // New returns an error if Heads is below 1, no multiple of KeyHeads or too large for memory, if
 // ValueHeads does not fit Heads and KeyHeads, if Rule is unknown, or if Scale is not finite.
 func New[T dense.Float](opts Options) (Recurrence[T], error) {
@@ -185,7 +212,8 @@ func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 	r.calls.Put(c)
 }
 
-// A task is a head of values of a sequence, or some columns of its state.
+// call is one call of Forward. A task is a head of values of a sequence, or some columns of its
+// state.
 type call[T dense.Float] struct {
 	r             *recurrence[T]
 	dst           dense.Matrix[T]
@@ -200,7 +228,8 @@ type call[T dense.Float] struct {
 // task repeats the work that does not depend on the columns.
 const splitAbove = 1 << 20
 
-// Several tasks per S need queries and keys that are not overwritten by outputs.
+// split sets the number of shares. Several tasks per S give work to idle processors, but need
+// queries and keys that are not overwritten by outputs.
 func (c *call[T]) split() {
 	c.shares = 1
 	pieces := (len(c.from) - 1) * c.r.valueHeads

@@ -13,7 +13,8 @@ import (
 
 const chunkRows = 48
 
-// A scan has one head of keys and the heads of queries that read its state.
+// scan updates S, or some columns of S, with the tokens of a sequence. A scan has one head of keys
+// and the heads of queries that read its state.
 type scan[T dense.Float] struct {
 	r      *recurrence[T]
 	x      Tokens[T]
@@ -53,7 +54,8 @@ func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 
 func (l *scan[T]) release() { l.r, l.x = nil, Tokens[T]{} }
 
-// Block 0 belongs to the keys, and block s > 0 to head s − 1 of the queries.
+// rowsOf returns the first n rows of block s of a buffer with blocks of chunkRows rows. Block 0
+// belongs to the keys, and block s > 0 to head s − 1 of the queries.
 func rowsOf[T dense.Float](b *scratch.Buffer[T], s, n int) dense.Matrix[T] {
 	return b.Rows(s*chunkRows+n).RowRange(s*chunkRows, s*chunkRows+n)
 }
@@ -95,7 +97,9 @@ func (l *scan[T]) normalise(keys dense.Matrix[T]) {
 	}
 }
 
-// If query, which includes the scale, is not nil, writeToken writes the output of the query to out.
+// writeToken updates s with a token. If query, which includes the scale, is not nil, writeToken
+// writes the output of the query to out. writeToken passes over s once to correct and once to
+// update.
 func (l *scan[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query, out []T) {
 	u, decays := l.token[l.dv:][:len(value)], l.decaysOf(g)
 	if l.r.opts.Rule.corrects() {
@@ -128,6 +132,8 @@ func (l *scan[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query
 	vecmath.Outer(s.Data, s.Stride, key, query, u, out)
 }
 
+// decaysOf returns e^g for each row of S, for one decay or a decay for each row, and nil for an
+// empty g.
 func (l *scan[T]) decaysOf(g []T) []T {
 	if len(g) == 0 {
 		return nil

@@ -10,10 +10,14 @@ import (
 )
 
 // State is the state of a [Recurrence] after a stream of tokens: for keys of dimension dk and
-// values of dimension dv, a dk×dv matrix S for each head of values. After Append of a token to a
-// State, Attend with the query of the token returns, to rounding, the output of
-// [Recurrence.Forward] for the token. The rounding of outputs depends on how a stream is divided
-// into calls. Goroutines must not share a State.
+// values of dimension dv, a dk×dv matrix S for each head of values. Neither the size of a State nor
+// the time to append a token grows with the number of tokens. After Append of a token to a State,
+// Attend with the query of the token returns, to rounding, the output of [Recurrence.Forward] for
+// the token.
+//
+// The outputs of a State do not depend on GOMAXPROCS, bit for bit, but the rounding of outputs
+// depends on how a stream is divided into calls. Goroutines must not share a State. Append, Attend
+// and Step allocate nothing if dst is given and an earlier call had as many tokens.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that Append and Step have added to the State.
 	Len() int
@@ -28,27 +32,33 @@ type State[T dense.Float] interface {
 	Append(x Tokens[T])
 
 	// For each row of queries of the matrix q, Attend writes the outputs scale·Sᵀq of all heads,
-	// with the state S of the head, to a row of dst, and returns dst; a zero dst is allocated. The
-	// matrix dst of Attend may be exactly q if the shapes are equal, or share no memory with q.
-	// Attend panics if the shape of q does not fit the State.
+	// with the state S of the head, to a row of dst, and returns dst; a zero dst is allocated.
+	// Attend takes O(n·dk·dv) time per head for n rows of queries of dimension dk and values of
+	// dimension dv. The matrix dst of Attend may be exactly q if the shapes are equal, or share no
+	// memory with q. Attend panics if the shape of q does not fit the State.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
 	// Step updates the State with the tokens x one after another, writes the output of each token
 	// right after the update to a row of dst, and returns dst; a zero dst is allocated. Step gives,
-	// bit for bit, the outputs of Append and Attend for one token at a time. The matrix dst of Step
-	// may be exactly x.Q, x.K or x.V if the shapes are equal, or share no memory with the three.
-	// Step panics if the shapes of the matrices of x do not fit the State.
+	// bit for bit, the outputs of Append and Attend for one token at a time. For many tokens that
+	// are known at once, Forward and Append are faster than Step.
+	//
+	// The matrix dst of Step may be exactly x.Q, x.K or x.V if the shapes are equal, or share no
+	// memory with the three. Step panics if the shapes of the matrices of x do not fit the State.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
 	// Clone returns a copy of the State that shares no memory with the State.
 	Clone() State[T]
 
-	// MarshalBinary encodes the State as bytes that any processor architecture can read.
+	// MarshalBinary encodes the State as bytes that any processor architecture can read. A State of
+	// a Recurrence with equal options that UnmarshalBinary sets from the bytes of MarshalBinary
+	// continues with the outputs of the encoded State, bit for bit.
 	MarshalBinary() ([]byte, error)
 
 	// UnmarshalBinary sets the State to a State that MarshalBinary has encoded. UnmarshalBinary
 	// returns an error and leaves the State unchanged if the encoded State has other dimensions,
-	// numbers of heads, NormaliseKeys or another Rule, or if the bytes are damaged.
+	// numbers of heads, NormaliseKeys or another Rule, or if the bytes are damaged. The checksum
+	// that UnmarshalBinary checks finds damaged bytes, not forged bytes.
 	UnmarshalBinary(data []byte) error
 }
 

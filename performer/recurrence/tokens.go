@@ -8,7 +8,8 @@ import (
 )
 
 // Tokens are queries, keys, values, decays and strengths for a [Recurrence]. In the matrices of
-// Tokens a row is a token, and a head is a block of columns.
+// Tokens a row is a token, and a head is a block of columns. In a result of [Recurrence.Backward],
+// each matrix of Tokens is the gradient with respect to that matrix of the input.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk
@@ -25,7 +26,9 @@ type Tokens[T dense.Float] struct {
 	// Linear and Gated, which have no strength β.
 	Beta dense.Matrix[T]
 
-	// Lengths are the numbers of tokens of successive sequences; nil stands for one sequence.
+	// Lengths are the numbers of tokens of the sequences, which follow one another in the rows of
+	// Tokens. A sequence may have no tokens: its element of Lengths is zero. Nil Lengths stand for
+	// one sequence.
 	Lengths []int
 }
 
@@ -48,6 +51,7 @@ func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	return x
 }
 
+// keyOf returns the head of keys that a head of values reads.
 func (r *recurrence[T]) keyOf(head int) int { return head * r.keyHeads / r.valueHeads }
 
 func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {

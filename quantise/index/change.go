@@ -106,6 +106,8 @@ func (x *index[K, T]) Compact(ctx context.Context) error {
 	return nil
 }
 
+// publish makes a state the present one, after the addition and deletion of ids. It compacts the
+// state if most of its rows are deleted.
 func (x *index[K, T]) publish(next *state[K, T], added map[K]int, deleted []K) {
 	if len(next.ids) > 2*next.n {
 		if few, err := next.compacted(); err == nil { // otherwise the deleted rows stay

@@ -58,8 +58,9 @@ func (x *index[K, T]) Write(w io.Writer) error {
 }
 
 // Read reads a file of Index.Write for ids of type K and rows of type T to the end of r. Read
-// returns an error if r is nil, and if the file is cut off, damaged, of another version or no file
-// of Index.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing.
+// allocates memory in proportion to the bytes that r has delivered so far. Read returns an error if
+// r is nil, and if the file is cut off, damaged, of another version or no file of Index.Write; the
+// error wraps io.ErrUnexpectedEOF if bytes are missing.
 func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	if r == nil {
 		return nil, errors.New("index: r is nil")

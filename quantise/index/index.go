@@ -17,10 +17,13 @@ import (
 // ID is a type of ids of rows, whose underlying type is int64 or string of any bytes.
 type ID interface{ ~int64 | ~string }
 
-// Index holds the codes of rows of R^d, each row with an id that the user gives. Goroutines may
-// share an Index. Add, Put, Delete and Compact change an Index one after another. Search, Within
-// and Write work on the rows that the Index had when the call began. A method that returns an error
-// leaves the rows of the Index unchanged.
+// Index holds the codes of rows of R^d, each row with an id that the user gives.
+//
+// Goroutines may share an Index. Add, Put, Delete and Compact change an Index one after another,
+// and searches see all rows of a call at once. Search, Within and Write work on the rows that the
+// Index had when the call began, and never wait for changes of the Index.
+//
+// A method that returns an error leaves the rows of the Index unchanged.
 type Index[K ID, T dense.Float] interface {
 	// Len returns the number of rows, without deleted rows.
 	Len() int
@@ -28,12 +31,15 @@ type Index[K ID, T dense.Float] interface {
 	// Contains reports whether the Index has a row of the given id.
 	Contains(id K) bool
 
-	// Add adds row i of the argument rows (n×d) with the id ids[i] for each i. The call of Add or
+	// Add adds row i of the argument rows (n×d) with the id ids[i] for each i, and takes the time
+	// of quantise.Codes.Append and of copying one bit for each row of the Index. The call of Add or
 	// Put that brings an Index of R^d made without a Quantiser to 4d rows also calls
-	// quantise.Learn. Add returns an error that names an id if the Index contains the id, if the id
-	// is twice in ids, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0
-	// nor between 2⁻⁹⁹ and 2⁹⁹. For an Index of R^d, Add returns an error if ids and rows differ in
-	// number, if rows has not d columns, and if ctx ends. Add panics if ctx is nil.
+	// quantise.Learn.
+	//
+	// Add returns an error that names an id if the Index contains the id, if the id is twice in
+	// ids, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0 nor between
+	// 2⁻⁹⁹ and 2⁹⁹. For an Index of R^d, Add returns an error if ids and rows differ in number, if
+	// rows has not d columns, and if ctx ends. Add panics if ctx is nil.
 	Add(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
 	// Put adds rows as Add does, but replaces the row of an id that the Index contains. During a
@@ -41,22 +47,26 @@ type Index[K ID, T dense.Float] interface {
 	Put(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
 	// Delete deletes the rows of the given ids, and returns the number of deleted rows. Delete and
-	// Put free the memory of deleted rows when more than half of all rows in memory are deleted.
+	// Put free the memory of deleted rows, by a copy of the remaining codes, when more than half of
+	// all rows in memory are deleted.
 	Delete(ids ...K) int
 
 	// Compact frees the memory of deleted rows. If an Index of R^d keeps rows, has at least 4d rows
 	// and was made without a Quantiser, Compact calls quantise.Learn for the present rows and
-	// encodes all rows anew. Compact returns an error if ctx ends, and panics if ctx is nil.
+	// encodes all rows anew: call Compact if later rows are large along other directions than the
+	// first 4d rows. Compact returns an error if ctx ends, and panics if ctx is nil.
 	Compact(ctx context.Context) error
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
 	// numbers), or with the smallest squared distances from the query, best first, or all rows if
-	// the Index has fewer than k. Search orders rows of equal values as they were added.
+	// the Index has fewer than k. Search orders rows of equal values as they were added. Search
+	// reads all codes once for estimates, and twice for exact values.
 	//
 	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
 	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner
 	// products, cosines or distances, the result lacks one or more of the best k rows with at most
-	// the probability SearchOptions.Miss.
+	// the probability SearchOptions.Miss. Values of Search that are not exact are estimates from
+	// codes, each with a standard error.
 	//
 	// For an Index of R^d, Search returns an error if the query has not d numbers, holds NaN or
 	// ±Inf or has a norm that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in
@@ -66,14 +76,18 @@ type Index[K ID, T dense.Float] interface {
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
 	// the argument limit, or whose squared distance from the query is at most limit, best first.
 	// Within misses a row that reaches the limit with at most the probability SearchOptions.Miss.
+	// Within reads the codes of all rows once.
 	//
-	// Where values of Search are exact, Within returns exact values. Where Search returns
-	// estimates, Within returns estimates of all rows that may reach the limit by the bounds Low
-	// and High. Within returns an error if limit is NaN, and where Search does.
+	// Where values of Search are exact, Within returns exact values, and only rows that reach the
+	// limit. Where Search returns estimates, Within returns estimates of all rows that may reach
+	// the limit by the bounds Low and High.
+	//
+	// Within returns an error if limit is NaN, and the errors of Search for ctx, query and o.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
-	// on any platform. Write returns an error if w is nil, and each error of writing to w.
+	// on any platform. Write needs twice the memory of the codes, rows and ids in the file. Write
+	// returns an error if w is nil, and each error of writing to w.
 	Write(w io.Writer) error
 }
 
@@ -90,13 +104,17 @@ type Options[T dense.Float] struct {
 	KeepRows bool
 
 	// A Quantiser that is not nil encodes the rows, and requires Bits of 0: a result of
-	// quantise.Learn from a sample, of quantise.New or of WithCentres. If Quantiser is nil, an
-	// Index of R^d keeps the rows until the Index has 4d rows, and encodes all rows by a quantiser
-	// of quantise.Learn from the 4d rows.
+	// quantise.Learn from a sample, of quantise.New or of WithCentres.
+	//
+	// If Quantiser is nil, an Index of R^d keeps the rows until the Index has 4d rows, and encodes
+	// all rows by a quantiser of quantise.Learn from the 4d rows. For rows of R^d with d in the
+	// thousands, where the d³ operations of quantise.Learn take long, set Quantiser to a result of
+	// quantise.New.
 	Quantiser quantise.Quantiser[T]
 }
 
-// SearchOptions selects the rows that a search may return; a nil *SearchOptions selects all rows.
+// SearchOptions selects the rows that a search may return, a source of exact values, and the
+// probability of a miss. A nil *SearchOptions stands for the zero SearchOptions.
 type SearchOptions[K ID, T dense.Float] struct {
 	// Accept reports whether a search may return the row with the given id. Nil accepts all rows. A
 	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.
@@ -106,8 +124,10 @@ type SearchOptions[K ID, T dense.Float] struct {
 	// search calls Rows from one goroutine at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
-	// Miss bounds the probability that a Search for exact values misses one or more of the best
-	// rows, and that Within misses a row that reaches the limit. Zero means 0.001.
+	// Miss bounds the probability over random rotations that a Search for exact values misses one
+	// or more of the best rows, and that Within misses a row that reaches the limit. Zero means
+	// 0.001. Miss also bounds the probability that the true value of a row is below Hit.Low, and
+	// the probability that the true value is above Hit.High.
 	Miss float64
 }
 

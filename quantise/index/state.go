@@ -30,7 +30,9 @@ func (o *settings) check() error {
 
 func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
-// A state never changes after its publication: the next state is a copy with a set live of its own.
+// state is the rows of an index at one time. It never changes after its publication: the next state
+// is a copy with a set live of its own. Later states append to codes, ids and rows, in memory that
+// this state never reads.
 type state[K ID, T dense.Float] struct {
 	*settings
 	codes  quantise.Codes[T] // may have more rows than ids, of later states
@@ -100,7 +102,8 @@ func (s *state[K, T]) only(places []int) *state[K, T] {
 	return to
 }
 
-// All rows of s have codes.
+// compacted returns the state without deleted rows, and with codes of these rows alone. All rows of
+// s have codes.
 func (s *state[K, T]) compacted() (*state[K, T], error) {
 	codes, err := s.codes.Quantiser().Encode(context.Background(), dense.New[T](0, s.d))
 	if err != nil {
@@ -112,6 +115,8 @@ func (s *state[K, T]) compacted() (*state[K, T], error) {
 	return to, codes.AppendRows(s.codes, places)
 }
 
+// learned returns the state without deleted rows and with more rows, with codes of a quantiser that
+// is learnt from the rows.
 func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]) (*state[K, T], error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

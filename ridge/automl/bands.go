@@ -16,7 +16,12 @@ import (
 
 const noiseRows = 200
 
-// Bands of boxes have one width, because a row has a box of its own.
+// withBands returns the model with bands from errors of leave-one-out: at all rows, at the rows
+// that are no landmarks, or, of a family that learns from the targets, at rows that did not choose.
+// If there are none, the errors are those at held-out rows, times √((σ² + (1 − 1/k)·(h − σ²))/h)
+// for learnt scales, k folds, their mean square h and the noise σ² of a fit to all rows. Bands of
+// boxes have one width, because a row has a box of its own. of has the weights of the rows in the
+// fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	first, held := found.unseen(all.X.Rows)
 	b := found.heldOut
@@ -54,6 +59,7 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 	return bandsOf(of.ctx, m, found, rows, errors, scales)
 }
 
+// unseen returns the first of n rows from which bands come, or true if held-out rows tell them.
 func (c *choice) unseen(n int) (first int, held bool) {
 	if c.learns {
 		first = sampleRows
@@ -64,6 +70,7 @@ func (c *choice) unseen(n int) (first int, held bool) {
 	return first, c.learns && n < first+unseenRows
 }
 
+// bandsOf returns the model with bands of errors at rows, in units of the scales.
 func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
 	found.Bands = relativeBands
 	if found.space.kernel != nil {
@@ -79,6 +86,9 @@ func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choic
 	return m.WithBands(bands)
 }
 
+// noise learns the logarithms of the errors at the rows, with the map of m. It returns the errors
+// in units of the noise without each row, the least logarithms of this noise, and whether the
+// squares of log-errors about their means fall by more than two standard errors.
 func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Block[T], errors dense.Matrix[float64]) (logs *ridge.Model[T], ratios dense.Matrix[float64], least []float64, ok bool) {
 	if errors.Rows < noiseRows {
 		return nil, ratios, nil, false
@@ -127,7 +137,8 @@ func meanSquares(x dense.Matrix[float64]) []float64 {
 	return squares
 }
 
-// The bands of each fifth of the rows come from the errors of the other rows.
+// coverage returns the share of the errors in bands of 90 %. The bands of each fifth of the rows
+// come from the errors of the other rows.
 func coverage(errors dense.Matrix[float64]) float64 {
 	const parts = 5
 	inside := 0.0

@@ -17,8 +17,9 @@ const (
 	boxRounds      = 2
 )
 
-// In each round the weight of a threshold becomes the mean square of the step that the fit has
-// there, over rows whose other columns stay.
+// boxes learns a kernel of kernels.Boxes. Thresholds lie between values of the rows. Columns have
+// equal weights at first. In each round the weight of a threshold becomes the mean square of the
+// step that the fit has there, over rows whose other columns stay.
 func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
@@ -42,6 +43,8 @@ func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, e
 	return at, 0, 0, nil
 }
 
+// thresholds writes values between neighbours of the sorted column, at equal distances in rank, and
+// weights of sum 1, or 0 if all values are equal.
 func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 	values := slices.Clone(dense.Copy(dense.Matrix[float64]{}, column).Data)
 	slices.Sort(values)

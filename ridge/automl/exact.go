@@ -12,6 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
+// rowWeights returns the weights c of the exact fit f(x) = Σ_i c_i·k(x, x_i) + ȳ, with those of an
+// output in each row.
 func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (c dense.Matrix[float64], err error) {
 	gram := dense.New[float64](b.X.Rows, b.X.Rows)
 	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, b.X, dense.Matrix[float64]{}) }); err != nil {
@@ -23,8 +25,12 @@ func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio floa
 	return dense.Transpose(dense.Matrix[float64]{}, c.ColRange(0, b.Y.Cols)), nil
 }
 
-// With the weights c of rowWeights, ∂f/∂z ∝ Σ_i c_i·k(z, z_i)·(z_i − z), without the factor 1/ℓ².
-// outerProduct takes n²·d multiply-adds for each output.
+// outerProduct returns the sum of ∂f/∂z·(∂f/∂z)ᵀ over the rows z (n×d) and the outputs of a fit
+// with a Gaussian k and the weights c of rowWeights,
+//
+//	∂f/∂z ∝ Σ_i c_i·k(z, z_i)·(z_i − z),  without the factor 1/ℓ².
+//
+// It takes n²·d multiply-adds for each output.
 func (s *search) outerProduct(k kernels.Kernel, z, c dense.Matrix[float64]) (*mat.SymDense, error) {
 	m, gram := mat.NewSymDense(z.Cols, nil), kernels.Gram(dense.Matrix[float64]{}, k, z, dense.Matrix[float64]{})
 	weighted, slopes := dense.New[float64](z.Rows, z.Cols), mat.NewDense(z.Rows, z.Cols, nil)

@@ -89,6 +89,8 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	return at, 1, 0, nil
 }
 
+// learntMetric learns L from the average outer product of gradients of a fit, and fits again, for
+// some rounds [Radhakrishnan et al. 2024].
 func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, deviations)

@@ -6,9 +6,11 @@ import (
 	"slices"
 )
 
+// forwardFolds is the number of folds forward in time. Each is a tenth of the rows.
 const forwardFolds = 5
 
-// Folds have whole groups. Forward in time, the first half of the rows has negative folds.
+// foldsOfGroups returns the fold of each row with the group, so that folds have whole groups and
+// about equal numbers of rows. Forward in time, the first half of the rows has negative folds.
 func foldsOfGroups(group []int, folds int, forward bool) []int {
 	counts := make(map[int]int)
 	for _, g := range group {
@@ -47,8 +49,9 @@ func (o Options) trains(fold, k int) bool { return fold != k && (!o.Forward || f
 
 const sampledGroups = 50
 
-// The rows with the least ranks are a sample: random rows if groups are few or are times, and
-// otherwise random groups, of which large ones come in parts.
+// ranks returns a number for each row, so that the rows with the least numbers are a sample: random
+// rows if groups are few or are times, and otherwise random groups, of which large ones come in
+// parts. It returns nil without groups.
 func (o Options) ranks(rng *rand.Rand) []int {
 	if o.Groups == nil {
 		return nil

@@ -28,7 +28,8 @@ func (o Options) fitsKernel(found *choice, n, d int) bool {
 		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
-// kernelFit returns false if the iterations do not converge.
+// kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
+// left out of fits on a sample. It returns false if the iterations do not converge.
 func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, r *Result[T]) (bool, error) {
 	k, ratio, chosen, err := s.kernelScales(&found, drawn)
 	if err != nil {
@@ -80,8 +81,9 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 	return fit, err
 }
 
-// Each dimension has a length-scale of its own if it lowers the errors at rows left out of the
-// sample by more than it fits their noise. chosen are the numbers of the rows of the sample.
+// kernelScales returns the kernel in the space of the family, of rows in their own units, with a
+// length-scale for each dimension if it lowers the errors at rows left out of the sample by more
+// than it fits their noise. chosen are the numbers of the rows of the sample.
 func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, err error) {
 	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
 	z, err := found.space.points(b.X)
@@ -173,7 +175,8 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 	return all, nil
 }
 
-// If scales were learnt, the chosen rows do not count, unless there are few others.
+// kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
+// learnt, the rows with the chosen numbers do not count, unless there are few others.
 func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
 	chosen = slices.Sorted(slices.Values(chosen))
 	var part ridge.Block[T]

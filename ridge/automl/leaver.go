@@ -35,7 +35,8 @@ func (s *search) classes(b ridge.Block[float64], at space, k kernels.Kernel, rat
 	return l, err
 }
 
-// Rows without an error have NaN.
+// byGroup chooses λ by the errors at left-out groups, and returns these errors of the rows of b and
+// minus their mean square. Rows without an error have NaN.
 func (s *search) byGroup(phi rff.Map[float64], b ridge.Block[float64]) (ratio, score float64, left dense.Matrix[float64], err error) {
 	unit, forward, n := s.group, s.Forward, b.X.Rows
 	order := make([]int, n)
@@ -95,6 +96,7 @@ func (s *search) byGroup(phi rff.Map[float64], b ridge.Block[float64]) (ratio, s
 	return math.Ldexp(scale, best), -least, back, s.ctx.Err()
 }
 
+// leaver computes errors at rows left out of fits of kernel ridge regression with an intercept.
 // Rows of one unit are neighbours.
 type leaver struct {
 	ctx     context.Context
@@ -170,6 +172,8 @@ func (l leaver) errors(ratio float64) (e dense.Matrix[float64], loss float64, er
 	return e, loss / total, nil
 }
 
+// ahead writes the errors at the rows from lo on of fits to the rows before. r is the upper
+// triangle Lᵀ, and z is L⁻¹(y, 1).
 func ahead(e, r, z dense.Matrix[float64], lo int) {
 	p := e.Cols
 	for j := range p {

@@ -111,6 +111,8 @@ func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, 
 	return err
 }
 
+// leaveFolds returns sampled rows from the row first on, their errors in fits without the fold of
+// the row, and the standard deviations of these predictions.
 func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T], fit func(rows view[T]) (*ridge.Model[T], error)) (left ridge.Block[T], errs, scales dense.Matrix[float64], err error) {
 	folds := 5
 	switch {
@@ -157,7 +159,8 @@ func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T],
 	return left, dense.Of(n, p, errs.Data), dense.Of(n, p, scales.Data), nil
 }
 
-// Rows of weight 0 and groups that other rows need, as in divide, are in every fit.
+// foldsOfAll returns the folds of all rows. Rows of weight 0 and groups that other rows need, as in
+// divide, are in every fit.
 func (s *search) foldsOfAll(drawn sample, folds int) []int {
 	fold, active := slices.Repeat([]int{-1}, len(s.Groups)), []int{}
 	for i, g := range s.Groups {

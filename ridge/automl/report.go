@@ -47,7 +47,8 @@ type Report struct {
 
 	// Calibration is, for classes, the expected calibration error: with held-out rows in ten bins
 	// by the largest predicted probability of a row, Calibration is the mean over rows of |share of
-	// right predictions − mean of the largest probability| in the bin of the row.
+	// right predictions − mean of the largest probability| in the bin of the row. If the predicted
+	// probabilities are right, Calibration is at most about 1.3/√n for n held-out rows.
 	Calibration float64
 
 	// Bands says, for numeric targets, how wide bands are: "in proportion to deviations" of
@@ -63,7 +64,8 @@ type Report struct {
 	Ended bool
 
 	// With Options.HeavyTails, Tails is the number of degrees of freedom of Student's
-	// t-distribution that Fit chooses for the noise, or +Inf for normal noise.
+	// t-distribution that Fit chooses for the noise, or +Inf for normal noise. Without
+	// Options.HeavyTails, Tails is 0.
 	Tails float64
 }
 
@@ -205,7 +207,8 @@ func (h *heldOut) calibration() float64 {
 	return floats.Norm(bins[:], 1) / floats.Sum(h.weights)
 }
 
-// If clearly is set, the loss is smaller by more than a standard error over groups.
+// better reports whether the mean loss is smaller than that of other at the same rows: if clearly
+// is set, by more than a standard error of the difference, to which rows of a group count as one.
 func (h *heldOut) better(other *heldOut, clearly bool) bool {
 	total, at, gains := floats.Sum(h.weights), make(map[int]int), []float64(nil)
 	mean := 0.0

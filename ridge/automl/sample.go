@@ -146,11 +146,13 @@ func (s *sampler) add(y []float64, take func() row) {
 	}
 }
 
+// cut keeps the rows of the least ranks, in their order.
 func (s *sampler) cut() {
 	slices.SortFunc(s.rows, func(a, b row) int { return cmp.Compare(s.ranks[a.number], s.ranks[b.number]) })
 	s.rows = s.rows[:min(len(s.rows), s.most)]
 }
 
+// keep adds row n, counted from 1 on, to a random sample of up to most rows.
 func (s *sampler) keep(rows *[]row, most, n int, take func() row) {
 	if len(*rows) < most {
 		*rows = append(*rows, take())
@@ -200,7 +202,8 @@ func contains(rows []row, r row) bool {
 	return slices.ContainsFunc(rows, func(other row) bool { return other.number == r.number })
 }
 
-// Weights give an added class its share in all rows.
+// addClasses adds rows of classes that have fewer than classRows of the rows that choose. Weights
+// give an added class its share in all rows.
 func (s *sampler) addClasses(chosen []row) ([]row, error) {
 	random := float64(len(chosen))
 	for c, stratum := range s.classes {

@@ -60,8 +60,9 @@ func (s *search) progress(family string) {
 	}
 }
 
-// If there are few rows for the columns, a fit to two thirds of the rows may miss columns that a
-// fit to all rows finds: there are up to ten folds.
+// foldsOf returns the number of folds of n rows with d columns, and how many of them are held out.
+// If there are few rows for the columns, a fit to two thirds of them may miss the columns that a
+// fit to all rows finds, so that there are up to ten folds.
 func foldsOf(n, d int) (folds, held int) {
 	switch {
 	case n > 500:
@@ -73,7 +74,9 @@ func foldsOf(n, d int) (folds, held int) {
 	return 3, 3
 }
 
-// If the context ends, choose returns the best family so far, as learnt from a part of the rows.
+// choose measures all families at held-out rows, and learns the best one again from all rows of b,
+// which are in random order. If the context ends after a family, choose returns the best family so
+// far, as learnt from a part of the rows, and the error of the context.
 func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	folds, parts := foldsOf(b.X.Rows, b.X.Cols)
 	c.Folds = randomFolds
@@ -193,9 +196,10 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	return c, s.ctx.Err()
 }
 
-// Folds have equal shares of the classes. The fold is -1 for a row that other rows need: for the
-// only row of a class, and for a row without which an output would not vary in the other folds.
-// Forward in time, parts becomes the number of folds that have rows.
+// divide returns the fold of each row, of which the first parts are held out. Folds have equal
+// shares of the classes. The fold is -1 for a row that other rows need: for the only row of a
+// class, and for a row without which an output would not vary in the other folds. Forward in time,
+// parts becomes the number of folds that have rows.
 func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, int, error) {
 	var fold []int
 	if s.group != nil {
@@ -239,6 +243,8 @@ func (s *search) scatter(b ridge.Block[float64], folds int) []int {
 	return fold
 }
 
+// release sets the fold of a row to −1 if an output would not vary without the fold of the row, or
+// the folds of all rows of its group.
 func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
 	for j := range y.Cols {
 		for k := range parts {

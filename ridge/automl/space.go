@@ -23,6 +23,7 @@ type space struct {
 	kernel kernels.Kernel
 }
 
+// before returns the map that applies the space and then phi, or the space alone for a nil phi.
 func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
 	scale, metric := rff.Affine{Centre: s.centre, Factors: s.factors}, rff.Affine{A: s.metric}
 	var err error
@@ -49,7 +50,8 @@ func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return phi.Transform(dense.Matrix[float64]{}, x), nil
 }
 
-// After ctx has ended, the factorisation of the landmarks goes on for a while.
+// build returns the map of the kernel in the space, with the landmarks x; a nil kernel is linear.
+// build returns as soon as ctx ends. The factorisation of the landmarks then goes on for a while.
 func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dense.Matrix[float64]) (rff.Map[T], error) {
 	if k == nil {
 		return before[T](s, nil)
@@ -77,7 +79,8 @@ const (
 	pairs                   // columns of two values to the difference 1, and others to deviation 1
 )
 
-// Columns that do not vary have the factor 0.
+// standardised returns the space of columns with mean 0 and the units. Columns that do not vary
+// have the factor 0.
 func standardised(x dense.Matrix[float64], u units) (space, error) {
 	scale, err := rff.Standardise(x)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// The space is the functions of the outputs, which ratio gives the coefficient 1.
+// sparse learns linear functions under the horseshoe prior. The space has a dimension for each
+// output, the function itself. ratio makes the coefficient of ridge regression on it 1.
 func sparse(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err

@@ -20,7 +20,8 @@ var everyTail = []float64{math.Inf(1), 10, 6, 4, 3, 2, 1.5}
 //	ω_i = w_i·(ν + p)/(ν + w_i·( Σ_j r_ij²/σ_j² + p·g_i )),
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,
 //
-// for their own weights w and the residuals r (n×p) and noise σ² of the model.
+// for their own weights w and the residuals r (n×p) and noise σ² of the model. The noise of a row
+// is Student-t, normal with a variance σ²/ω that is unknown, and ω_i is the mean of ω.
 type reweighted[T dense.Float] struct {
 	ctx  context.Context
 	rows ridge.Rows[T]
@@ -63,6 +64,8 @@ func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	return weights, err
 }
 
+// residuals returns (y_ij − f_j(x_i))/σ_j of the rows of b, and g_i and r_i of Model.Variances. The
+// error is the error of ctx.
 func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Block[T]) (rest dense.Matrix[float64], g, r []float64, err error) {
 	rest, g, r = dense.New[float64](b.Y.Rows, b.Y.Cols), make([]float64, b.Y.Rows), make([]float64, b.Y.Rows)
 	err = interrupt.Rows(ctx, len(g), patience, func(lo, hi int) {
@@ -80,8 +83,9 @@ func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Bl
 
 const patience = 128
 
-// The first fit has the weights of r.m, and each other fit those of the fit before. student stops
-// when the noise changes by less than 1 %, or after 30 fits.
+// student fits models with Student-t noise of r.nu degrees of freedom. The first fit has the
+// weights of r.m, and each other fit those of the fit before. student stops when the noise changes
+// by less than 1 %, or after 30 fits. It returns the last fit and its rows.
 func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T], err error) {
 	m = r.m
 	for range 30 {
@@ -124,8 +128,9 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 	return ratios, scales, nil
 }
 
-// ν is +Inf unless the log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt
-// length-scales may. weights are those of the first fit.
+// tail returns the rows of b with the ω of the ν whose fit, with the kernel in the space, has the
+// largest likelihood of leave-one-out. weights are those of the first fit. ν is +Inf unless the
+// log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt length-scales may.
 func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
 	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
 	if err != nil {
@@ -178,7 +183,8 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 	return of.student(found.ratio)
 }
 
-// The weights are those of tail for a Gaussian kernel of the mean distance of two rows.
+// robust returns b with weights for which outliers count little: the ω of tail for a Gaussian
+// kernel whose length-scale is the root mean square distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {
@@ -191,6 +197,8 @@ func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	return b, err
 }
 
+// likelihood returns the log density of the errors of leave-one-out at the rows of b of their fit
+// m.
 func (r reweighted[T]) likelihood(m *ridge.Model[T], b ridge.Block[T]) (sum float64, err error) {
 	ratios, scales, err := r.leaveOut(m, b)
 	if err != nil {

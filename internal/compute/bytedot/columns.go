@@ -15,6 +15,7 @@ const offset = 128
 // and a group a sequence of columns. Bytes beyond k stand for 0.
 type Columns struct {
 	// Scales holds the factor of the codes of each column: NaN for a column that is not finite.
+	// Weights have no scales.
 	Scales []float32
 
 	n, k     int
@@ -32,11 +33,14 @@ func (c *Columns) shape(k, n int, coded bool) {
 	c.bytes = cache.Aligned(c.bytes, Padded(n)*four*groups(k))
 }
 
-// Kernels for NEON take bytes less 128, and all other kernels take bytes.
+// signed reports whether the sums of products need corrections. Kernels for NEON take bytes less
+// 128, and all other kernels take bytes.
 func (c *Columns) signed() bool { return c.coded != (tier == simd.NEON) }
 
 const panel = 4
 
+// panelAt returns the number of columns, in Lanes, of the panel that begins at a column, and the
+// index of its first byte.
 func (c *Columns) panelAt(column int) (sixteens, at int) {
 	at = column * four * groups(c.k)
 	if Padded(c.n)-column >= panel*Lanes {
@@ -45,6 +49,8 @@ func (c *Columns) panelAt(column int) (sixteens, at int) {
 	return 1, at
 }
 
+// sixteenAt returns the index of the first byte of Lanes columns, from a column on, and the number
+// of bytes from a group of these columns to the next.
 func (c *Columns) sixteenAt(column int) (at, step int) {
 	wide := Padded(c.n) / (panel * Lanes) * (panel * Lanes)
 	if column >= wide {

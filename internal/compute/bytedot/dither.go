@@ -9,7 +9,8 @@ import (
 
 // The dithered codes of a row x are round(x_l/σ + u_l) with fixed numbers u_l within ±½ and the
 // scale σ = max|x|/126.5. Products with dithered codes subtract Σ_l u_l·k̂_l. What is left of the
-// error of rounding hardly depends on x.
+// error of rounding hardly depends on x. Without u_l, the errors of a row with few different
+// numbers are alike.
 
 func Dither[T dense.Float](u []T) {
 	for l := range u {
@@ -17,6 +18,8 @@ func Dither[T dense.Float](u []T) {
 	}
 }
 
+// dither prepares r for products with dithered columns. products[i] is Σ_l u_l·x_il of row i, and
+// Σ_l u_l·k̂_il but for rounding.
 func dither[T dense.Float](r *Rows, products []T) {
 	r.dithered = resize(r.dithered, len(r.corrections))
 	clear(r.dithered[r.n:])

@@ -9,14 +9,17 @@ import (
 )
 
 // The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is
-// max|x|/127 as float32. Elements of float64 are first rounded to float32. If an element is then
-// not finite, all codes are 0 and the scale is NaN.
+// max|x|/127 as float32. If x is zero, codes and scale are 0. Elements of float64 are first rounded
+// to float32. If an element is then not finite, all codes are 0 and the scale is NaN. 127/max|x| is
+// rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and their scale is
+// Least.
 
 // Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127
 
 // QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite.
 // Products with dithered columns need products, which are those of the rows and u of [Dither].
+// products may be nil otherwise.
 func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T], products []T) (finite bool) {
 	r.shape(x.Rows, x.Cols, false)
 	finite = true
@@ -119,7 +122,8 @@ func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x
 	return finite
 }
 
-// The number of columns is a multiple of Lanes.
+// across returns columns of x from column at on, and zeros for columns behind x. Their number is a
+// multiple of Lanes.
 func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Cols - at) / Lanes * Lanes; ok && whole > 0 {
@@ -164,7 +168,8 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 	return finite
 }
 
-// The number of rows is a multiple of four.
+// down returns Lanes columns of rows of x from row at on, and zeros for rows behind x. The number
+// of rows is a multiple of four.
 func down[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {
@@ -189,6 +194,7 @@ func convert[T dense.Float](dst []float32, x []T) {
 
 const most = 127
 
+// scale sets factors and scales that take spans, the bits of the largest |x|, to so many levels.
 func scale(factors, scales []float32, spans []uint32, levels float32) (finite bool) {
 	const largest = 1 / Least
 	finite = true

@@ -16,7 +16,9 @@ func groups(n int) int { return max(1, (n+four-1)/four) }
 
 // Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
 // scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
-// Goroutines may share a filled operand. Codes lie in groups of four inner indices.
+// Goroutines may share a filled operand. Codes lie in groups of four inner indices. QuantiseRows
+// puts the groups of a row side by side. QuantiseTransposed puts the groups of the same inner
+// indices of 16 rows side by side.
 type Rows struct {
 	// Scales holds the factor of the codes of each row: NaN for a row that is not finite.
 	Scales []float32
@@ -51,6 +53,7 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	r.dithered = r.dithered[:0]
 }
 
+// finish turns sums of codes into corrections, and codes into words if kernels multiply words.
 func (r *Rows) finish() {
 	for i := range r.corrections {
 		r.corrections[i] *= correction()
@@ -62,6 +65,7 @@ func (r *Rows) finish() {
 
 func (r *Rows) Sum(i int) int32 { return r.corrections[i] / correction() }
 
+// correction returns the correction of sums of products for a unit of the sum of codes.
 func correction() int32 {
 	if tier == simd.NEON {
 		return offset
@@ -76,6 +80,7 @@ type left struct {
 	starts     []int32
 }
 
+// most returns the number of rows that kernels take at a time for a right operand.
 func (r *Rows) most(b *Columns) int {
 	if r.transposed || b.k < r.k {
 		return Lanes
@@ -83,7 +88,8 @@ func (r *Rows) most(b *Columns) int {
 	return max(1, r.n)
 }
 
-// from may write to corrections, and starts may be corrections.
+// from returns the rows from row i on, a multiple of most, for a right operand. It may write to
+// corrections, and starts may be corrections.
 func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
 	l := left{row: Padded(four * groups(r.k)), group: four, starts: r.zeros[i:]}
 	at := i * l.row

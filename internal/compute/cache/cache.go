@@ -4,7 +4,8 @@
 package cache
 
 // L1 and L2 are the sizes in bytes of the first cache for data and of the second cache. If the
-// processor does not report its caches, L1 and L2 are common sizes.
+// processor does not report its caches, L1 and L2 are common sizes. So they are on all
+// architectures but amd64, and under the build tags purego and noasm.
 var L1, L2 = sizeOf(1, 32<<10), sizeOf(2, 512<<10)
 
 // Crowded reports whether so many rows, stride bytes apart, displace each other from the first

@@ -3,9 +3,10 @@ package cache
 import "unsafe"
 
 // CopyPast copies src to dst, past the caches on processors that have such stores, for results that
-// are larger than the caches. src is at least as long as dst, and dst must not overlap src.
-// Synchronisation between goroutines waits for these stores, because it has an instruction with a
-// lock [Intel SDM, volume 1, section 11.3.1].
+// are larger than the caches. src is at least as long as dst, and dst must not overlap src. Stores
+// past the caches become visible to other processors in any order. Synchronisation between
+// goroutines waits for these stores, because it has an instruction with a lock [Intel SDM, volume
+// 1, section 11.3.1].
 func CopyPast[T float32 | float64](dst, src []T) {
 	src = src[:len(dst)]
 	if len(dst) == 0 {

@@ -56,6 +56,7 @@ func New(ctx context.Context, a dense.Matrix[float64]) (*Factor, error) {
 	return c, nil
 }
 
+// keep prepares block i on the diagonal, whose upper triangle is R, for solutions.
 func (c *Factor) keep(i int, block dense.Matrix[float64]) {
 	pivots := make([]float64, block.Rows)
 	for j := range pivots {
@@ -150,7 +151,7 @@ func (c *Factor) OtherHalf(w dense.Matrix[float64]) {
 }
 
 // Invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before
-// lo are zero.
+// lo are zero. The error is the error of ctx.
 func (c *Factor) Invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
 	n := c.r.Rows
 	parallel.Pieces(len(c.diag), func(i int) {

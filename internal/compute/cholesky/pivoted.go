@@ -20,7 +20,8 @@ type Pivoted struct {
 
 // NewPivoted factorises the matrix with the upper triangle a, in the memory of a. Each pivot is the
 // largest element on the diagonal of the residual, until none exceeds tolerance. The error reports
-// a residual that is larger elsewhere: A is not positive semi-definite.
+// a residual that is larger elsewhere: A is not positive semi-definite. Cost: n²·Rank/2
+// multiply-adds.
 func NewPivoted(a dense.Matrix[float64], tolerance float64) (*Pivoted, error) {
 	n := a.Rows
 	p := &Pivoted{Order: make([]int, n)}
@@ -91,6 +92,7 @@ func (p *Pivoted) exchange(a dense.Matrix[float64], left []float64, i, j int) {
 	}
 }
 
+// Factor returns the factorisation of the leading Rank rows and columns of A_PP.
 func (p *Pivoted) Factor() *Factor {
 	c := newFactor(p.R.ColRange(0, p.Rank))
 	c.keepAll()

@@ -45,7 +45,8 @@ type Solution struct {
 }
 
 const (
-	// sampleSize bounds ‖S^½(x − x*)‖ of a sample, relative to ‖S^½x‖.
+	// sampleSize bounds ‖S^½(x − x*)‖ of a sample, relative to ‖S^½x‖. The relative error of a
+	// variance is about its square.
 	sampleSize = 1.0 / 256
 	// margin is the factor by which a round reduces a residual below its goal.
 	margin = 0.5
@@ -94,6 +95,8 @@ func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solut
 	return at, nil
 }
 
+// round takes steps of conjugate gradients in all columns, until rounding stops the progress of
+// each or it is solved.
 func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, samples []lanczos, wide bool, progress func(*Solution)) error {
 	rounding := s.Unit
 	if wide {

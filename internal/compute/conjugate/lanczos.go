@@ -28,7 +28,8 @@ func (l *lanczos) add(alpha, beta float64) {
 	}
 }
 
-// least is a lower bound of the eigenvalues of M.
+// determinant estimates log det A and its standard error. least is a lower bound of the eigenvalues
+// of M.
 func (p *Preconditioner) determinant(samples []lanczos, least float64) (value, standardError float64) {
 	width, n := float64(p.factor.Cols), float64(len(samples))
 	logs, ones := make([]float64, len(samples)), make([]float64, len(samples))

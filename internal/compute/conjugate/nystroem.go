@@ -56,8 +56,9 @@ func (s *System) preconditioner(ctx context.Context, rng *rand.Rand) (*Precondit
 	return p, nil
 }
 
-// One pass computes Y = SG for a normal matrix G (D×r). The shift ν keeps Gᵀ(Y + νG) = CᵀC positive
-// definite despite rounding, and B = (Y + νG)C⁻¹.
+// sketch sets the factor to that of the Nyström approximation of S. One pass computes Y = SG for a
+// normal matrix G (D×r). The shift ν keeps Gᵀ(Y + νG) = CᵀC positive definite despite rounding, and
+// B = (Y + νG)C⁻¹.
 func (s *System) sketch(ctx context.Context, p *Preconditioner, rng *rand.Rand) error {
 	width, rank := s.Right.Rows, s.Rank
 	p.factor = dense.New[float64](rank, width)

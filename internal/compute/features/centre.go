@@ -47,7 +47,8 @@ func (r *centring[T]) Features(c *Centred, lo int) {
 func (r *centring[T]) Targets(c *Centred, lo int) { centre(c, r.y.RowRange(lo, lo+len(c.Weights))) }
 
 // centre writes the weighted mean of the rows of x into c.Means, the rows minus this mean times
-// √weight into c.Dst, and Root·(Means − Before) into the last row of c.Dst.
+// √weight into c.Dst, and Root·(Means − Before) into the last row of c.Dst. centre sums differences
+// from row c.First, so a large mean costs no accuracy. Rows of weight 0 may be infinite.
 func centre[T dense.Float](c *Centred, x dense.Matrix[T]) {
 	parallel.Rows(x.Cols, 128, func(lo, hi int) {
 		means, last := c.Means[lo:hi], c.Dst.Row(c.Dst.Rows - 1)[lo:hi]

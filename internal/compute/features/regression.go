@@ -24,7 +24,8 @@ type Facts struct {
 	Relative    bool      // Errors are ratios to standard deviations
 
 	// Logs are the weights of the means of log-errors, D×p, their values at φ̄ and their least
-	// values, p numbers each. Unless nil, Errors are ratios to exp of these means too.
+	// values, p numbers each. Nil stands for none. Unless nil, Errors are ratios to exp of these
+	// means too.
 	Logs []float64
 }
 
@@ -36,6 +37,7 @@ func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	return &Regression{dense.Of(r.Weights.Rows, p, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n : n+p]}}, r.Logs[n+p:]
 }
 
+// Intercepts returns the means of the functions at φ = 0.
 func (r *Regression) Intercepts() []float64 {
 	b := slices.Clone(r.TargetMean)
 	for i, v := range r.FeatureMean {
@@ -79,7 +81,8 @@ func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) 
 	}
 }
 
-// Mean allocates a zero dst, and computes size rows at a time.
+// Mean writes the means of the functions at the rows of x into dst (n×p) and returns dst. Mean
+// allocates a zero dst, and computes size rows at a time.
 func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], size int) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, dst, dense.Matrix[T]{}, r.Mean)

@@ -11,13 +11,15 @@ import (
 
 // Print identifies feature maps by their values. It holds a mark for each feature of queries,
 // followed by a mark for each feature of keys. A mark is a combination of the values of the feature
-// at a few fixed points. The zero value is ready to use, and goroutines may share it.
+// at a few fixed points. Marks of implementations that round differently are close to each other,
+// unlike hashes. The zero value is ready to use, and goroutines may share it.
 type Print struct {
 	once  sync.Once
 	marks []float64
 }
 
-// The first call computes the marks, and later calls must have the same arguments.
+// Marks returns the marks of the m features of each of the maps, for points of dimension d. The
+// first call computes the marks, and later calls must have the same arguments.
 func Marks[T dense.Float](p *Print, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks

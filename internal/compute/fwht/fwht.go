@@ -111,8 +111,10 @@ func TransformBlocks[T Float](x []T, n int) {
 	}
 }
 
-// transform transforms 2^t elements, at least a vector of the processor. streaming reports whether
-// x is a segment of a slice larger than the second cache.
+// transform transforms 2^t elements, at least a vector of the processor. If x does not fit the
+// first cache, transform divides x into segments, transforms the segments by recursion, and runs
+// the stages across segments. streaming reports whether x is a segment of a slice larger than the
+// second cache.
 func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	if len(x) <= firstCache/simd.Size[T]() {
 		k.cached(x, t, streaming)
@@ -126,6 +128,7 @@ func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	k.across(x, segment, s)
 }
 
+// stagesAcross returns the binary logarithm of the number of segments of x.
 func stagesAcross[T Float](x []T) int {
 	if len(x) < memory/simd.Size[T]() {
 		return outer
@@ -133,6 +136,7 @@ func stagesAcross[T Float](x []T) int {
 	return 2 * outer
 }
 
+// across runs the last s stages, outer or 2·outer of them, on the segments of x.
 func (k *kernels[T]) across(x []T, segment, s int) {
 	if s == outer {
 		k.pass[outer](&x[0], segment, segment, 1)
@@ -151,7 +155,8 @@ func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	}
 }
 
-// If streaming is true, the first stages prefetch the elements behind x.
+// cached transforms 2^t elements that stay in the first cache. If streaming is true, the first
+// stages prefetch the elements behind x.
 func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	r := k.first(t)
 	count := len(x) >> (k.log + r)
@@ -163,8 +168,9 @@ func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	k.passes(x, r)
 }
 
-// All stages across vectors run together with the stages inside vectors if there are enough
-// registers; otherwise those that remain before the widest passes do.
+// first returns the number of stages across vectors that run together with the stages inside
+// vectors: all stages if there are enough registers, and otherwise the stages that remain before
+// the widest passes.
 func (k *kernels[T]) first(t int) int {
 	radix := len(k.pass) - 1
 	if r := t - k.log; r > radix {

@@ -20,7 +20,8 @@ const (
 	minPieces = 16
 )
 
-// TransformLarge is Transform on several goroutines, with the same bits.
+// TransformLarge is Transform on several goroutines if x has Large elements or more, with the same
+// bits.
 func TransformLarge[T Float](x []T) {
 	if len(x) < Large || runtime.GOMAXPROCS(0) == 1 {
 		Transform(x)

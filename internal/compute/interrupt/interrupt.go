@@ -8,7 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Rows is parallel.Rows until ctx ends, and returns the error of ctx unless all ranges are done.
+// Rows is parallel.Rows with a context. After ctx has ended, Rows starts no further range. Rows
+// returns nil if all ranges are done, and the error of ctx otherwise.
 func Rows(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	parallel.Rows(n, grain, func(lo, hi int) {
 		if ctx.Err() == nil {

@@ -49,8 +49,9 @@ func (instance[T]) mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c oper
 	pool.Put(&calls, p)
 }
 
-// Results do not depend on the number of pieces. A piece has all columns if the product has an
-// epilogue, or so many rows that the numbers of strips of pieces hardly differ.
+// split divides C into several pieces for each processor, and returns their number. Results do not
+// depend on the number. A piece has all columns if the product has an epilogue, or if it has so
+// many rows that the numbers of strips of pieces hardly differ.
 func (p *call[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
 	helpers := 0
@@ -72,6 +73,8 @@ func (p *call[T]) split() int {
 	return sides * p.groups
 }
 
+// evenly returns the size of the largest part if n is divided into as few parts as possible, of
+// nearly equal size and at most most.
 func evenly(n, most int) int {
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / parts
@@ -102,8 +105,9 @@ func (p *call[T]) Piece(i int) {
 
 func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
-// Half of the second cache is for a group of panels of B, which is multiplied by one strip of A
-// after another. The other half is for copies of strips of A.
+// compute computes strips first ≤ s < end and columns from ≤ j < to of C. Half of the second cache
+// is for a group of panels of B, which is multiplied by one strip of A after another. The other
+// half is for copies of strips of A.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		scale(p.c, p.beta, p.row(first), p.row(end), from, to)
@@ -207,6 +211,8 @@ func (x *copied[T]) add(a *operand[T], i, height, l, n int) {
 	x.strips = append(x.strips, leftAt(&to, 0, 0))
 }
 
+// shape returns the number of rows in memory, and their stride, of a copy of height rows and n
+// columns of A.
 func shape[T Float](a *operand[T], height, n int) (rows, stride int) {
 	if a.trans {
 		height, n = n, height

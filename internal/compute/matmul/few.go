@@ -82,6 +82,7 @@ func (p *few[T]) at(i, j, last int) target[T] {
 	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
 }
 
+// dots computes columns from ≤ j < to of C. Each column of B is adjacent elements.
 func (p *few[T]) dots(s *sums[T], from, to int) {
 	k := best[T]()
 	whole := from + (to-from)/k.lanes*k.lanes
@@ -125,13 +126,18 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	}
 }
 
+// inPlace reports whether kernels read n elements of 16 bits of each column of B in place.
 func (p *few[T]) inPlace(n int) bool {
 	k := best[T]()
 	return p.b.half != nil && k.halfDots[0] != nil && n%(2*k.lanes) == 0
 }
 
+// aheadBy returns the distance of what is at least so many bytes further on, if a kernel reads so
+// many bytes in each step of a distance.
 func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / bytes * distance }
 
+// rest adds the products of a block of n inner indices for the last columns of C, which are fewer
+// than a vector. Columns of b are stride apart.
 func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
 	k := best[T]()
 	s.data = cache.Aligned(s.data, n*k.lanes)
@@ -164,6 +170,8 @@ func (p *few[T]) adds(s *sums[T], from, to int) {
 	}
 }
 
+// add adds the products of a block of n inner indices for columns at ≤ j < to, in panels of so many
+// vectors. The sums begin with column first.
 func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors int) {
 	if at == to {
 		return

@@ -38,7 +38,9 @@ func format(bfloat bool) int {
 	return 0
 }
 
-// widened uses memory for elements of 16 bits alone.
+// widened returns columns at ≤ j < to and rows lo ≤ l < lo+n of a B whose columns have adjacent
+// elements, as elements of T in memory, and the distance of columns. It uses memory for elements of
+// 16 bits alone.
 func widened[T Float](b *operand[T], memory *[]T, at, to, lo, n int) (elements []T, stride int) {
 	if b.half == nil {
 		return b.data[at*b.stride+lo:], b.stride

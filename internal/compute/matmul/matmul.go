@@ -1,14 +1,16 @@
 // Package matmul computes the matrix product C = α·A·B + β·C, with A or B or their transposes, on
-// row-major matrices with strides, for float32 and float64.
-//
-// A zero in A does not hide a NaN or an Inf in B: 0·NaN is NaN. Element (i, j) of C is a fixed
-// sequence of operations, over the inner index in ascending order, which does not depend on the
-// other rows and columns: a row of C has the same bits in a product with fewer or more rows.
+// row-major matrices with strides, for float32 and float64. A zero in A does not hide a NaN or an
+// Inf in B: 0·NaN is NaN. Element (i, j) of C is a fixed sequence of operations, over the inner
+// index in ascending order, which does not depend on the other rows and columns: a row of C has the
+// same bits in a product with fewer or more rows.
 //
 // If the left operand has few rows, the right operand is read once and in place. Otherwise it is
 // first copied into panels, the layout that kernels read [Goto & van de Geijn 2008: Anatomy of
-// high-performance matrix multiplication, ACM TOMS 34(3)]. A tile of C, which is some rows times a
-// panel, stays in registers while the inner index runs over depth values.
+// high-performance matrix multiplication, ACM TOMS 34(3)]. Elements of 16 bits of a right operand
+// are widened in registers, or into panels. A tile of C, which is some rows times a panel, stays in
+// registers while the inner index runs over depth values. The panels of a block of inner indices
+// stay in the second cache for many rows. Kernels read A in place, or a copy of some rows in the
+// other half of the second cache if many panels use the rows.
 //
 // The kernels fuse multiplication and addition, except in pure Go: the bits of results differ
 // between tiers. For each block of depth inner indices the error is at most depth·u·Σ|a·b|, with u
@@ -43,7 +45,8 @@ type Epilogue interface {
 }
 
 // Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not overlap A or B.
-// If β = 0, Mul does not read C. Mul panics if the shapes do not fit.
+// If β = 0, Mul does not read C. Mul panics if the shapes do not fit. It allocates scratch memory,
+// which later calls use again.
 func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
@@ -53,28 +56,29 @@ func MulOnce[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mulOnce(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
 
-// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n.
+// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n. The rest is as for Mul.
 func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, true), beta, of(c, false))
 }
 
-// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n.
+// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n. The rest is as for Mul.
 func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, false), beta, of(c, false))
 }
 
-// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n.
+// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n. The rest is as for Mul.
 func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
 
-// MulTHalf is MulT for a B whose elements have 16 bits.
+// MulTHalf is MulT for a B whose elements have 16 bits, with the bits of MulT for the same elements
+// as elements of T.
 func MulTHalf[T Float, M Matrix[T]](alpha T, a M, b Half, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), operand[T]{rows: b.Cols, cols: b.Rows, half: b.Data, bfloat: b.BFloat, stride: b.Cols, trans: true}, beta, of(c, false))
 }
 
 // MulInPlace is Mul on the calling goroutine, which reads B in place: for small products, and for
-// pieces of parallel work whose B stays in a cache.
+// pieces of parallel work whose B stays in a cache. The bits are the same.
 func MulInPlace[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mulInPlace(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
@@ -119,6 +123,7 @@ func of[T Float, M Matrix[T]](m M, trans bool) operand[T] {
 	return v
 }
 
+// steps returns the distances between neighbours in a column and in a row.
 func steps[T Float](a *operand[T]) (row, col int) {
 	if a.trans {
 		return 1, a.stride
@@ -176,6 +181,8 @@ var (
 
 func productsOf[T Float]() products[T] { return *(*products[T])(bothProducts[simd.Size[T]()/8]) }
 
+// mul reads B in place if A has few rows. Otherwise mul packs B, in parts if B is large, and
+// multiplies.
 func (x instance[T]) mul(alpha T, a, b operand[T], beta T, c operand[T]) {
 	check(a, b.rows, b.cols, c)
 	if (b.trans || b.rows*b.cols > cache.L2/2/simd.Size[T]()) && mulFew(alpha, a, b, beta, c) {

@@ -38,6 +38,7 @@ func isNarrow[T Float](b operand[T]) bool {
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
 
+// rightOf returns panel i of the block of n rows of p from row lo on, and its number of vectors.
 func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
 		return right[T]{first: &p.data[lo*p.stride+i*2*k.lanes], row: p.stride, panel: 2 * k.lanes}, 2
@@ -103,6 +104,8 @@ func (t *packing[T]) Piece(piece int) {
 
 func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
+// packPanel writes a panel: n rows of vectors·k.lanes elements, with lanes elements from b and then
+// zeros.
 func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col int) {
 	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {
@@ -140,6 +143,8 @@ func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 	}
 }
 
+// packedPart returns how many rows and columns of a k×n operand are packed at a time: multiples of
+// a block and of a panel, unless there are fewer.
 func packedPart[T Float](k, n int) (rows, columns int) {
 	panel, elements := 2*best[T]().lanes, packedBytes/simd.Size[T]()
 	columns = min(max(n, 1), elements/depth/panel*panel)

@@ -8,7 +8,8 @@ import (
 
 // PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p
 // columns fit, and otherwise the width of two. A panel is a right operand in the layout that
-// kernels read: a matrix of PanelWidth columns without gaps between the rows.
+// kernels read: a matrix of PanelWidth columns without gaps between the rows. A panel should begin
+// at a cache line.
 func PanelWidth[T Float](p int) int {
 	lanes := best[T]().lanes
 	if p <= lanes {

@@ -36,6 +36,7 @@ const (
 
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
 
+// ticket admits a helper to one call of a job.
 type ticket struct {
 	j    *job
 	call uint64
@@ -51,6 +52,7 @@ func (j *job) begin(n int, t Task) ticket {
 	return ticket{j, call}
 }
 
+// join reports whether the call of the ticket is still open. If so, it adds a helper to the call.
 func (t ticket) join() bool {
 	for {
 		s := t.j.state.Load()
@@ -93,6 +95,8 @@ func (j *job) work() {
 	normal = true
 }
 
+// catch records the first panic or call of runtime.Goexit of a piece, and skips the remaining
+// pieces.
 func (j *job) catch(normal *bool) {
 	if *normal {
 		return
@@ -106,7 +110,8 @@ func (j *job) catch(normal *bool) {
 	j.taken.Store(j.n)
 }
 
-// If a piece panicked or called runtime.Goexit, end does the same.
+// end closes the call, waits for its helpers, and releases the job. If a piece panicked or called
+// runtime.Goexit, end does the same.
 func (j *job) end() {
 	if j.state.And(^uint64(open))&helperMask != 0 {
 		j.wait()

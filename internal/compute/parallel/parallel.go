@@ -15,9 +15,11 @@ type Task interface {
 }
 
 // Do calls t.Piece(i) once for every 0 ≤ i < n, in no particular order, on the calling goroutine
-// and up to GOMAXPROCS − 1 others, and returns when all pieces are done. A panic in a piece reaches
-// the caller, and runtime.Goexit in a piece ends the calling goroutine. A piece may call Do. Do
-// allocates only if more calls run at a time than ever before.
+// and up to GOMAXPROCS − 1 others, and returns when all pieces are done. The calling goroutine
+// works alone if there is one piece, or if other calls keep all processors busy.
+//
+// A panic in a piece reaches the caller, and runtime.Goexit in a piece ends the calling goroutine.
+// A piece may call Do. Do allocates only if more calls run at a time than ever before.
 func Do(n int, t Task) {
 	helpers := 0
 	if n > 1 {
@@ -58,6 +60,7 @@ func Rows(n, grain int, f func(lo, hi int)) {
 	ranges.Put(r)
 }
 
+// Pieces calls f(i) once for every 0 ≤ i < n, as Do calls Piece.
 func Pieces(n int, f func(i int)) { Do(n, function(f)) }
 
 type function func(i int)
@@ -73,5 +76,6 @@ func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
 
 var ranges pool.Of[rowRanges]
 
-// Share returns n·s/shares, without the product n·s, which may overflow an int of 32 bits.
+// Share returns the beginning of share s if n is divided into shares of nearly equal size:
+// n·s/shares, computed without the product n·s, which may overflow an int of 32 bits.
 func Share(n, shares, s int) int { return n/shares*s + n%shares*s/shares }

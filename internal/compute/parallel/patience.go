@@ -24,7 +24,8 @@ var (
 	tickets = make(chan ticket, 64)
 )
 
-// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle.
+// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle. The job
+// does not depend on help.
 func invite(t ticket) {
 	for sent := false; !sent; {
 		select {
@@ -44,7 +45,7 @@ func invite(t ticket) {
 	}
 }
 
-// The goroutine of assist counts as idle when it starts.
+// assist helps job after job until next finds none. Its goroutine counts as idle when it starts.
 func assist() {
 	for {
 		t, ok := next()
@@ -56,7 +57,8 @@ func assist() {
 	}
 }
 
-// next returns false after the time of patience. The goroutine counts as idle until then.
+// next returns a ticket, or false if it finds none for the time of patience. The goroutine counts
+// as idle until next returns.
 func next() (t ticket, ok bool) {
 	for deadline := time.Now().Add(patience()); ; runtime.Gosched() {
 		select {

@@ -1,8 +1,12 @@
 // Package pivot chooses columns of a positive semi-definite matrix A by randomly pivoted Cholesky
 // factorisation: the probability of the next pivot is proportional to the diagonal of the residual
-// A − A_:P·A_PP⁻¹·A_P: of the pivots P so far [Chen, Epperly, Tropp & Webber 2023]. Choose draws a
-// block of proposals with probabilities proportional to upper bounds of the residual, and accepts a
-// proposal with the probability residual/bound [Epperly, Tropp & Webber 2024].
+// A − A_:P·A_PP⁻¹·A_P: of the pivots P so far [Chen, Epperly, Tropp & Webber 2023].
+//
+// Choose draws a block of proposals at once, with probabilities proportional to upper bounds of the
+// residual, and accepts a proposal with the probability residual/bound. So the pivots have the
+// distribution of pivots drawn one by one, and matrix products do most of the work. Bounds are
+// earlier diagonals of the residual, which Choose computes again when rejected proposals would cost
+// more [Epperly, Tropp & Webber 2024]. docs/references.md has the papers.
 package pivot
 
 import (
@@ -89,9 +93,10 @@ type block[T dense.Float] struct {
 // a pivot is proportional to its weight times the diagonal of the residual. Nil weights are 1;
 // weights that are negative or NaN count as 0. diagonal is the diagonal of A. A residual up to
 // least counts as 0, and Choose stops early if no residual with a positive weight exceeds least.
-// The result is valid until the next call, and does not depend on GOMAXPROCS. Choose takes O(n)
-// time for each 64 of r pivots, and O(r·(c+r)) for each of about r proposals, where c is the time
-// for an element of A; at worst O(n·r·(c+r)), if the residual decreases fast.
+// The result is valid until the next call, and does not depend on GOMAXPROCS.
+//
+// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each of about r proposals,
+// where c is the time for an element of A; at worst O(n·r·(c+r)), if the residual decreases fast.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.diagonal, c.least = a, diagonal, least
@@ -115,6 +120,7 @@ func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []f
 
 func (c *Chooser[T]) stopped() bool { return c.Stop != nil && c.Stop() }
 
+// propose draws a block of proposals, or returns false if all bounds are 0.
 func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool {
 	total := 0.0
 	for i, x := range c.bounds {
@@ -138,6 +144,8 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 	return true
 }
 
+// consider computes the rows of F for the proposals. consider keeps as candidates the proposals
+// with a sufficient residual.
 func (c *Chooser[T]) consider(rng *rand.Rand) {
 	n, before := len(c.drawn), len(c.pivots)
 	c.candidates = c.candidates[:0]
@@ -286,6 +294,7 @@ func (c *Chooser[T]) extend() {
 	matmul.Pack(&b.known, mixed)
 }
 
+// invert sets dst to L⁻ᵀ for the triangle L = lower.
 func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	var column [blockPivots]float64
 	for j := range dst.Rows {
@@ -301,6 +310,7 @@ func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	}
 }
 
+// pays reports whether settle costs less than the expected rejected proposals.
 func (c *Chooser[T]) pays(count int) bool {
 	m := len(c.pivots)
 	left := float64(count - m)
@@ -308,11 +318,13 @@ func (c *Chooser[T]) pays(count int) bool {
 	return m > c.known && rejections*c.cost((m+count)/2) >= float64(len(c.bounds))*c.cost(m)
 }
 
+// cost returns the multiply-adds for the unknown columns of a row of F with m columns.
 func (c *Chooser[T]) cost(m int) float64 {
 	return float64(m-c.known) * (elementCost + float64(m+c.known)/2)
 }
 
-// F has at most count columns.
+// settle computes the columns of F for all pivots, and the diagonal of the residual. F has at most
+// count columns.
 func (c *Chooser[T]) settle(count int) {
 	n := len(c.bounds)
 	if c.known == 0 {

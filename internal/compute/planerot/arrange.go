@@ -4,8 +4,11 @@ import "slices"
 
 // Arrange orders turns of R^d so that successive turns rarely have a common axis: a processor runs
 // such turns at the same time. Turns with a common axis keep their order, so Apply and ApplyInverse
-// give the same bits as before. Arrange takes O(N) operations and O(N) memory for N turns. The
-// level of a turn is one above the highest level of the earlier turns that share an axis with it.
+// give the same bits as before. Fewer than d/8 turns stay as they are, because they rarely have
+// common axes. Arrange takes O(N) operations and O(N) memory for N turns.
+//
+// The level of a turn is one above the highest level of the earlier turns that share an axis with
+// it.
 func Arrange[T Float](d int, turns []Turn[T]) {
 	if len(turns) < d/8 {
 		return

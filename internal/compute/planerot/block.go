@@ -30,6 +30,7 @@ const (
 	blockBytes = 1 << 23
 )
 
+// vectors returns the largest number of vectors of a coordinate in a block, for rows of d elements.
 func (k *kernels[T]) vectors(d int) int {
 	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/simd.Size[T]()))
 }

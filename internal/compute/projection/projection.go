@@ -9,7 +9,8 @@ import (
 // Tiler is a projection that computes XWᵀ tile by tile.
 type Tiler[T dense.Float] interface {
 	// ProjectTiles writes XWᵀ for the rows of x (n×d) into dst (n×m), which must not overlap x.
-	// Finish may overwrite the columns of its tile.
+	// ProjectTiles calls done.Finish once for every tile. Finish may overwrite the columns of its
+	// tile.
 	ProjectTiles(dst, x dense.Matrix[T], done matmul.Epilogue)
 }
 

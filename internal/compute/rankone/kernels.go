@@ -7,7 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// The index of a slice is the logarithm of the number of vectors of a panel.
+// kernels are the kernels of a tier. The index of a slice is the logarithm of the number of vectors
+// of a panel.
 type kernels[T dense.Float] struct {
 	lanes            int
 	corrects, decays [2]func(p *Pass[T]) // for decays of rows, with and without Corrected
@@ -62,6 +63,7 @@ func take[T dense.Float](p *Pass[T]) {
 	}
 }
 
+// shape returns the number of elements of a vector and the largest number of vectors of a panel.
 func shape[T dense.Float]() (lanes, vectors int) {
 	k := best[T]()
 	if k == nil {

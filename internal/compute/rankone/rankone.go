@@ -9,7 +9,9 @@
 //	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}. If a decay is above 256 in size, or NaN, tokens pass one by one.
+// with G_ab = g_a·…·g_{b−1}. The next four tokens read the sum S_i ← G_04·S_i + Σ_j
+// k_ji·G_{j+1,4}·u_j while it is in registers. If a decay is above 256 in size, or NaN, tokens pass
+// one by one.
 package rankone
 
 import (
@@ -41,7 +43,8 @@ type Pass[T dense.Float] struct {
 	Decays    dense.Matrix[T] // n×r, g, or n×1 if all rows have the same decay
 
 	// Q and Out belong to the first head. Heads is at least 1. QueryHead and OutHead are the
-	// numbers of elements from one head to the next. Out may be V with Corrected.
+	// numbers of elements from one head to the next. Out may be V with Corrected, if no other pass
+	// needs V.
 	Q, Out                    dense.Matrix[T] // n×r, n×w
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s
@@ -114,7 +117,8 @@ var panelBytes = cache.L1 / 2
 const blockRows = 64
 
 // Columns returns the number of columns of a panel with so many rows, if left columns of S remain.
-// The last panel may be wider than left, with columns of padding.
+// The last panel may be wider than left, with columns of padding. The number depends on the
+// processor, but results do not.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

@@ -85,7 +85,8 @@ func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width i
 	}
 }
 
-// ListedRange is ListedProducts for n rows side by side. n may be any number.
+// ListedRange is ListedProducts for n rows side by side. n may be any number. It lists rows of 1
+// bit, because products take longer than reading them, and the last rows.
 func ListedRange(dst []float32, rows []uint64, query []byte, n, words, width int) {
 	done := n / ListedStep * ListedStep
 	rows, _ = rows[:n*words], query[ListedBytes(words, width)-1]

@@ -31,7 +31,8 @@ const (
 var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over
-// LargestOf(width). The step is 0 for a zero x, and NaN for an x with NaN or ±Inf.
+// LargestOf(width). The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is
+// zero.
 func Round[T float32 | float64](whole []int16, x []T, width int) (step float64) {
 	peak, largest := Magnitude(x), float64(LargestOf(width))
 	whole = whole[:len(x)]
@@ -49,7 +50,8 @@ func Round[T float32 | float64](whole []int16, x []T, width int) (step float64) 
 	return peak / largest
 }
 
-// Magnitude returns the largest |x[i]|, or NaN if x has NaN.
+// Magnitude returns the largest |x[i]|, or NaN if x has NaN. The bits of non-negative numbers
+// ascend with the numbers.
 func Magnitude[T float32 | float64](x []T) float64 {
 	switch x := any(x).(type) {
 	case []float32:
@@ -121,7 +123,8 @@ func places(n, words, width int, f func(i, at, part int)) {
 // of row i and query k, for n rows and so many queries, with codes of 8, 4, 2 or 1 bits. digits are
 // the queries, one after another, in the layout of Digits. The sums h over the upper digits and l
 // over the lower digits are exact. The result is 256·h + l, where h, l and the addition are rounded
-// to float32: it is the same in every tier. The error is at most 2⁻²³ times |256·h| + |l|.
+// to float32: it is the same in every tier. The error is at most 2⁻²³ times |256·h| + |l|. For
+// codes of 1 and 2 bits the result is l.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return
@@ -166,6 +169,7 @@ func productsReference(dst []float32, rows, digits []uint64, n, words, queries, 
 	}
 }
 
+// dot returns the dot products of eight codes with two vectors of digits.
 func dot(codes, high, low uint64) (h, l int64) {
 	for range 8 {
 		c := int64(codes & 255)

@@ -40,9 +40,10 @@ func PutSigns(group []uint64, i int, x []float64, factor float32) {
 	group[planes(len(x))*planeWords+i/4] |= uint64(bits>>16) << (i % 4 * 16)
 }
 
-// The entries of a table are the sums of four elements with all signs, less the least of them, in
-// multiples of a step. The sum of the entries of a row times the step, plus offset, is the product
-// of the query with the signs. A query with NaN or ±Inf has a step of NaN.
+// SignTables writes the tables of a query. The entries of a table are the sums of four elements
+// with all signs, less the least of them, in multiples of a step. The sum of the entries of a row
+// times the step, plus offset, is the product of the query with the signs. A query with NaN or ±Inf
+// has a step of NaN.
 func SignTables[T float32 | float64](tables []uint64, x []T) (step, offset float64) {
 	tables = tables[:SignTableWords(len(x))]
 	clear(tables)

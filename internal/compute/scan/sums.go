@@ -30,7 +30,8 @@ func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width)
 // group of 64 rows a weight becomes a multiple of a step, the largest |w[i]·scales[i]| of the group
 // over Largest. The error of a weight is at most half a step. The last group may be shorter. If a
 // weight is NaN or ±Inf, the step of its group and the sums over the group are NaN. A group has 16
-// words with the multiples, in the layout of the kernels of the tier.
+// words with the multiples, in the layout of the kernels of the tier. One more word has the step,
+// and the sum of the multiples times 2^width − 1. The other words are for PartSum and ZeroSum.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1

@@ -27,6 +27,7 @@ const (
 
 func Size[T float32 | float64]() int { return int(unsafe.Sizeof(T(0))) }
 
+// Of returns single if T is float32, and double if T is float64.
 func Of[K any, T float32 | float64, S, D any](single *S, double *D) *K {
 	if Size[T]() == 4 {
 		return (*K)(unsafe.Pointer(single))
@@ -40,6 +41,7 @@ const disable = "RANDFEAT_DISABLE"
 // on other architectures and under the build tags purego and noasm.
 var Best = allowed(detect(), os.Getenv(disable), os.Stderr)
 
+// Tiers returns the tiers that this machine may use, from Generic to Best.
 func Tiers() []Tier {
 	if Best == NEON {
 		return []Tier{Generic, NEON}
@@ -68,7 +70,8 @@ func (t Tier) String() string {
 	return "generic"
 }
 
-// allowed writes a line to warnings for each unknown name.
+// allowed returns the highest tier up to t that the list does not disable, and writes a line to
+// warnings for each unknown name.
 func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	for _, name := range names(disabled) {
 		switch name {

@@ -15,7 +15,8 @@ const most = 1024
 
 type original[T dense.Float] [Block * Block]T
 
-// invert reports whether the inverse is as accurate as substitution.
+// invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports
+// whether the inverse is as accurate as substitution.
 func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	for i := range t.Rows {
 		row := o[i*Block:][:Block]
@@ -38,7 +39,8 @@ func (o *original[T]) restore(t dense.Matrix[T]) {
 
 // condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖ in the infinity norm and the 1-norm,
 // for the triangle T and its inverse X. These are the condition numbers of systems with T and Tᵀ
-// that do not depend on the scale of the equations [Skeel 1979].
+// that do not depend on the scale of the equations [Skeel 1979]. The result is NaN or infinite if T
+// or X is not finite.
 func (o *original[T]) condition(x dense.Matrix[T]) T {
 	var rows, columns, left [Block]T
 	n := x.Rows

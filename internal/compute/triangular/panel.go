@@ -52,7 +52,8 @@ func (s *Scratch[T]) PanelFactor(t dense.Matrix[T], diag []T, transposed bool) P
 	return f
 }
 
-// invert restores t and returns false unless all inverses are accurate.
+// invert replaces the triangles of all strips by their inverses and returns true, or restores t and
+// returns false.
 func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	if len(s.strips) < strips {
 		s.strips = make([]original[T], strips)

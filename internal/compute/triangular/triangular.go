@@ -1,6 +1,8 @@
 // Package triangular solves systems of small, dense, lower-triangular matrices in blocks. It
 // inverts only triangles of order Block or less on the diagonal, and only if the inverse is as
-// accurate as substitution [Skeel 1979: docs/references.md].
+// accurate as substitution [Skeel 1979: docs/references.md]. All other operations are matrix
+// products. A Factor solves systems with T and Tᵀ for right sides of any shape, a PanelFactor
+// systems with either for panels of package matmul.
 package triangular
 
 import (
@@ -27,7 +29,9 @@ var packs pool.Pair[matmul.Packed[float32], matmul.Packed[float64]]
 // the diagonal of t, or nil for ones. Set does not read the elements of t on and above the
 // diagonal. Set replaces each triangle of order Block on the diagonal by its inverse; the last
 // triangle may be smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its
-// elements and stores the reciprocals of diag on the diagonal.
+// elements and stores the reciprocals of diag on the diagonal. A solution by such an inverse would
+// have a residual that grows with the condition number, while the residual of substitution is a few
+// units of rounding.
 func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	f.t, f.inverted = t, f.inverted[:0]
 	for at := 0; at < t.Rows; at += Block {

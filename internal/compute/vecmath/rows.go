@@ -2,7 +2,8 @@ package vecmath
 
 // PeakRows sets peaks[j] to the largest x[i][j] < +Inf of a column, if it is above the old
 // peaks[j]. Row i of the matrix, rows×len(peaks), begins at x[i·stride]. PeakRows ignores NaN.
-// PeakRows panics unless stride is at least len(peaks) and x holds all rows.
+// Results are the same in every tier. PeakRows panics unless stride is at least len(peaks) and x
+// holds all rows.
 func PeakRows[T Float](peaks, x []T, stride, rows int) {
 	if rows > 0 && len(peaks) > 0 {
 		peakRows(peaks, matrix(x, stride, rows, len(peaks)), stride, rows)

@@ -9,6 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
+// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice
+// of numbers or a matrix.
 func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	shape := []int{0}
 	switch m := v.(type) {
@@ -66,6 +68,7 @@ func isArray(t reflect.Type) bool {
 	return ok
 }
 
+// fill writes the elements of the tensor to v, a pointer to a slice or a matrix.
 func fill(v any, t safetensors.Tensor) error {
 	switch m := v.(type) {
 	case *dense.Matrix[float32]:

@@ -15,10 +15,11 @@
 // float64. A nil slice, interface or pointer is the text nil. If the value of an interface is a
 // slice, the slice is the part "terms".
 //
-// A value with derived data implements registry.Made. Metadata of every file are format (randfeat),
-// kind, version, type (float32 or float64) and checksum: the CRC-32 (IEEE, 8 hexadecimal digits) of
-// "key\nvalue\n" for all other metadata, by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes
-// of each tensor, by name.
+// A value with derived data implements registry.Made, and Write writes a struct from which Read
+// makes the value again. Metadata of every file are format (randfeat), kind, version, type (float32
+// or float64) and checksum: the CRC-32 (IEEE, 8 hexadecimal digits) of "key\nvalue\n" for all other
+// metadata, by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor, by name.
 //
-// A file must be complete, and every tensor and every key must be a part of the value.
+// A file must be complete, and every tensor and every key must be a part of the value. Memory is
+// proportional to the bytes that Read has read.
 package archive

@@ -26,7 +26,9 @@ func bytesOf[E float32 | uint32 | uint64](x []E) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(E))))
 }
 
-// viewed returns false if t has another type, the processor is big-endian or data are not aligned.
+// viewed sets v to the elements of the tensor, which share its memory, if v is a pointer to a slice
+// of float32, uint32 or uint64. It returns false and leaves v if the type of the tensor is another
+// one, if the processor is big-endian or if the data are not aligned.
 func viewed(v any, t safetensors.Tensor) bool {
 	switch x := v.(type) {
 	case *[]float32:

@@ -30,8 +30,9 @@ const (
 )
 
 // Write writes the value v, a struct or a value of an interface or pointer type of package
-// registry, as a safetensors file. T is the element type of the computations of v. Write writes
-// nothing if it returns an error for a part of v. Errors begin with of, a package.
+// registry, as a safetensors file. name is the name of v. T is the element type of the computations
+// of v. Write writes nothing if it returns an error for a part of v. Errors begin with of, a
+// package.
 func Write[T dense.Float, V any](w io.Writer, of, name string, v V) error {
 	f, err := encode(name, typeName[T](), reflect.ValueOf(&v).Elem())
 	if err == nil {
@@ -165,7 +166,8 @@ func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
 
 func isRecord(v reflect.Value) bool { return v.Kind() == reflect.Struct && !isArray(v.Type()) }
 
-// The fields of an embedded struct are fields of v.
+// fields calls f for each field of the struct v that is in files, with the name of the part. The
+// fields of an embedded struct are fields of v.
 func fields(name string, v reflect.Value, f func(name string, v reflect.Value) error) error {
 	for i := range v.NumField() {
 		field, err := v.Type().Field(i), error(nil)

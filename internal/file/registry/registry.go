@@ -1,6 +1,7 @@
 // Package registry knows the recipes of values with files: structs of exported fields from which
 // the values can be made again. This package links nothing of files, so a program that uses a type
-// with a recipe links no file format.
+// with a recipe links no file format. This package links nothing of files, so a program that uses a
+// type with a recipe links no file format.
 package registry
 
 import (
@@ -22,7 +23,8 @@ type Kind struct {
 var kinds = map[reflect.Type][]Kind{}
 
 // Register adds kinds of the interface or pointer I: the types of the values of recipes, by name.
-// make returns the value of I that a recipe describes, or an error for an invalid recipe.
+// make returns the value of I that a recipe describes, or an error for an invalid recipe. Packages
+// call Register in their initialisation.
 func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	i := reflect.TypeFor[I]()
 	for name, recipe := range recipes {
@@ -42,6 +44,7 @@ func Named(values ...any) map[string]any {
 	return named
 }
 
+// recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 
 // RegisterFunc adds a function that returns the recipe of a V. It serves a V that is not Made

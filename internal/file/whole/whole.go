@@ -12,8 +12,8 @@ import (
 
 // Write creates or replaces the file at path, whose content write writes. Write first writes the
 // content to a temporary folder beside path, so that an error, which names path, leaves the old
-// file unchanged. If path is a link, Write replaces its target. If path is a pipe or a device,
-// Write writes to it directly.
+// file unchanged. The new file has the permissions of the old file. If path is a link, Write
+// replaces its target. If path is a pipe or a device, Write writes to it directly.
 func Write(path string, write func(io.Writer) error) error {
 	if err := replace(path, write); err != nil {
 		var p *fs.PathError

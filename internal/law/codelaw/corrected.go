@@ -104,7 +104,8 @@ func (c Cells) Corrected(d int) Moments {
 // node is a point y ≥ 0 of a quadrature over the normal density of |y|, and the level of y/√d.
 type node struct{ y, weight, level float64 }
 
-// The panels of the rule resolve e^(−iωy²) up to the largest ω.
+// gaussianNodes returns a Gauss–Legendre rule over the cells. The panels of the rule resolve
+// e^(−iωy²) up to the largest ω.
 func (c Cells) gaussianNodes(root, largest float64) []node {
 	const points, reach = 12, 9.0
 	var nodes []node

@@ -4,7 +4,8 @@ import "math"
 
 // BestUniform returns the n cells per sign of equal width that minimise the angle between u and s:
 // golden-section search maximises (E sᵀu)²/E‖s‖². The width is rounded to 8 binary digits, so that
-// it does not depend on the last digits of elementary functions.
+// it does not depend on the last digits of elementary functions. The rounding adds less than 1e-4
+// of the error, because the optimum is flat.
 func BestUniform(d, n int) Cells {
 	if n == 1 {
 		return Uniform(1, 2) // the angle does not depend on the width

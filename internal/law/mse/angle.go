@@ -31,8 +31,10 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 	return law(z.d, angle(x, y)/math.Pi)
 }
 
-// ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine kernel k of order 1
-// [Cho & Saul 2009]: MSE = (2‖x‖²‖y‖²·J₂/π − k²)/m.
+// ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine kernel k of order 1:
+// the second moment of a term is twice the kernel of order 2 [Cho & Saul 2009], so that
+//
+//	MSE = (2‖x‖²‖y‖²·J₂/π − k²)/m.
 func ArcCosineIID(x, y []float64, m int) float64 {
 	return homogeneous(x, y, m, 2, func(z pair) float64 {
 		first, second := arcCosine(supplement(x, y))

@@ -2,7 +2,8 @@ package mse
 
 import "math"
 
-// Two terms of one block have the covariance c. The last block has the remainder.
+// blocks returns the mean squared error of the mean of m terms of variance v, in blocks of which
+// the last has the remainder. Two terms of one block have the covariance c.
 func blocks(m, block int, v, c float64) float64 {
 	n, p := float64(m), pairs(m, block)
 	if p == 0 {

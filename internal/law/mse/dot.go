@@ -9,9 +9,12 @@ import (
 )
 
 // DotProduct returns the law of the features wᵀx/√m of the dot product over frequencies of the
-// ensemble e, and nil if no law is known. With P = ‖x‖²‖y‖² + 2s², independent rows have MSE = (P −
-// s²)/m, or (T − s²)/m of fixed length, with T = dP/(d+2), and orthogonal rows, for m ≤ d,
-// (1/m)·((d−m)/(d−1))·(T − s²), and 2T/(dm) more with lengths from χ(d) [Choromanski et al. 2017].
+// ensemble e, and nil if no law is known. Factors of orf.Hadamard and Rotations of orf.Givens must
+// be given. With P = ‖x‖²‖y‖² + 2s², independent rows have MSE = (P − s²)/m, or (T − s²)/m of fixed
+// length, with T = dP/(d+2), and orthogonal rows, for m ≤ d, (1/m)·((d−m)/(d−1))·(T − s²), and
+// 2T/(dm) more with lengths from χ(d) [Choromanski et al. 2017]. The other ensembles have the law
+// of orthogonal rows with another T. The law panics if Factors is below 1 and if Rotations is below
+// 0.
 func DotProduct(e orf.Ensemble) Error {
 	var law func(z pair, m int) float64
 	switch e := e.(type) {
@@ -83,7 +86,9 @@ func (z pair) fourth() float64 { return z.xx*z.yy + 2*z.s*z.s }
 // haar returns T = E[(wᵀx)²(wᵀy)²] for w uniform on the sphere of radius √d.
 func (z pair) haar(d int) float64 { return float64(d) * z.fourth() / float64(d+2) }
 
-// Two terms have the covariance −(T − s²)/(order−1); χ lengths give the moment (1 + 2/order)·T.
+// withoutReplacement returns the law of rows drawn from an orthogonal matrix of the given order,
+// times √order. T is the second moment of a term. Two terms have the covariance −(T −
+// s²)/(order−1), and lengths from χ(order) make the second moment (1 + 2/order)·T.
 func (z pair) withoutReplacement(m, order int, t float64, fixedLength bool) float64 {
 	n, others := float64(m), float64(order-1)
 	var mse float64

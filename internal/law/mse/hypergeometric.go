@@ -5,10 +5,13 @@ import (
 	"math"
 )
 
-// Confluent returns ₁F₁(d; d/2; t) = Σ_k (d)_k t^k/((d/2)_k k!) for d ≥ 1, in O(√d). For t ≥ 0 the
-// relative error is a few units in the last place. For t < 0 Kummer's transformation [DLMF 13.2.39]
-// gives an absolute error of a few 1e-16. Below −far(d), for odd d and −t > d(d/2+1), the
-// asymptotic series [DLMF 13.7.2] has a relative error of 1e-13. Otherwise it is 0 there.
+// Confluent returns ₁F₁(d; d/2; t) = Σ_k (d)_k t^k/((d/2)_k k!) for d ≥ 1, in O(√d).
+//
+// For t ≥ 0 all terms are positive, and the relative error is a few units in the last place. For t
+// < 0 Kummer's transformation [DLMF 13.2.39] gives e^t·₁F₁(−d/2; d/2; −t), whose terms, times e^t,
+// sum to at most 1 in absolute value, so that the absolute error is a few 1e-16. Below −far(d), for
+// odd d and −t > d(d/2+1), the asymptotic series [DLMF 13.7.2] has a relative error of 1e-13.
+// Otherwise the value is 0 there, with an absolute error below 1e-18. NaN gives NaN.
 func Confluent(d int, t float64) float64 {
 	checkDimension(d)
 	half := float64(d) / 2
@@ -30,9 +33,12 @@ func Confluent(d int, t float64) float64 {
 
 // ConfluentExcess returns ₁F₁(d; d/2; t) − e^(2t) for t ≤ 0, times e^(−2t) for t > 0: for two rows
 // v, w of an orthogonal block, the covariance of cosh(vᵀz) and cosh(wᵀz) over the square of their
-// mean, t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2. For t ≥ −1 it is the
-// series Σ_k D_k·t^k/k! with D_k = (d)_k/(d/2)_k − 2^k, which come without cancellation from
-// D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k), D₀ = 0. Below t = −1 two values are subtracted.
+// mean, t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2.
+//
+// For t ≥ −1 it is the series of D_k·t^k/k! with D_k = (d)_k/(d/2)_k − 2^k, which have one sign and
+// come without cancellation from D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k), D₀ = 0. The relative
+// error is about 1e-15, and up to 50 times as large at t < 0. Above far(d) the value is −1 to the
+// last bit. Below t = −1 two values are subtracted, and the absolute error is a few 1e-16.
 func ConfluentExcess(d int, t float64) float64 {
 	checkDimension(d)
 	switch {
@@ -61,6 +67,7 @@ func ConfluentExcess(d int, t float64) float64 {
 func far(d int) float64 { return 60 + 6*math.Sqrt(float64(d)) }
 
 // tail returns ₁F₁(d; d/2; −t) = Γ(d/2)/Γ(−d/2)·t^(−d)·Σ_s (d)_s(d/2+1)_s/(s!·t^s) for t > far(d).
+// The factor is 0 for even d.
 func tail(d int, t float64) float64 {
 	n, half := float64(d), float64(d)/2
 	if d%2 == 0 || n*(half+1) >= t {
@@ -84,6 +91,7 @@ func tail(d int, t float64) float64 {
 	}
 }
 
+// damped returns e^(−t)·₁F₁(a; b; t) for t > 0 and |(a)_k| ≤ (b)_k.
 func damped(a, b, t float64) float64 {
 	scale := decay{rest: t}
 	term, sum := 1.0, 1.0
@@ -101,6 +109,7 @@ func damped(a, b, t float64) float64 {
 // neither the factor nor the terms leave the range of float64.
 type decay struct{ rest float64 }
 
+// due returns the part of the factor to apply at terms of the given size, 1 for small terms.
 func (d *decay) due(size float64) float64 {
 	const part = 300
 	if d.rest < part || math.Abs(size) < 1e120 {

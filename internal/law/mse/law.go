@@ -27,7 +27,7 @@ func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 	return r
 }
 
-// The zero Law knows nothing.
+// Law is what theory knows of the estimate that a map computes. The zero Law knows nothing.
 type Law struct {
 	rows Rows
 	over func(r Rows) (Estimate, bool)
@@ -91,6 +91,7 @@ func (l Law) Composed(at func(x []float64) []float64) Law {
 	return l.through("Compose ", points, func(e Estimate) Estimate { return e })
 }
 
+// through returns the law with the estimates that then makes of those of l at other points.
 func (l Law) through(name string, points func(x, y []float64) (px, py []float64), then func(e Estimate) Estimate) Law {
 	at := func(f func(x, y []float64) float64) func(x, y []float64) float64 {
 		if f == nil {
@@ -161,6 +162,7 @@ func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Softmax)
 }
 
+// derived is the source of laws that follow from the covariance of two rows, which comments derive.
 const derived = "from the covariance of two rows"
 
 func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {
@@ -204,6 +206,8 @@ func OfAngular() Law {
 	})
 }
 
+// OfIndependent is the law of features whose error is known over the independent rows of one
+// ensemble alone.
 func OfIndependent(features, source string, rows orf.Ensemble, scale float64, mse Error) Law {
 	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
 		return closed{source: source, mse: mse}, e == rows

@@ -10,7 +10,8 @@ import (
 
 type Error = func(x, y []float64, m int) float64
 
-// Values out of range are ±Inf. All values are NaN if a coordinate is NaN or infinite.
+// pair is what the laws need to know of two points of R^d. Values out of range are ±Inf. All values
+// are NaN if a coordinate is NaN or infinite.
 type pair struct {
 	x, y   []float64
 	d      int
@@ -65,7 +66,9 @@ func (z pair) form(a, b float64) float64 {
 	return sum
 }
 
-// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y).
+// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y). It calls law at
+// points of norm about 1, which neither overflow nor underflow. A result that rounding takes below
+// 0 is 0.
 func homogeneous(x, y []float64, m, degree int, law func(z pair) float64) float64 {
 	if z := newPair(x, y, m); math.IsNaN(z.p) {
 		return math.NaN()

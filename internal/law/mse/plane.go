@@ -11,9 +11,13 @@ import (
 // estimate with the features f_k(w_iᵀx)/√m. Both are integrals over the plane of x and y, in polar
 // coordinates, with 2, 4, 8 … times as many nodes until the results agree. f may have kinks and
 // jumps at 0, which are rays of the plane. noise is the relative error of values of f, at least
-// 2⁻⁵². ok tells whether the last two variances differ by at most 2e-7 of the variance (or 4e-3 for
-// the noise of float32), or by what 64 times the noise makes of a small difference. Plane panics if
-// x and y differ in length or are empty.
+// 2⁻⁵².
+//
+// ok tells whether the last two variances differ by at most 2e-7 of the variance (or 4e-3 for the
+// noise of float32), or by what 64 times the noise makes of a small difference. ok is false if f is
+// not finite up to 10 standard deviations, if an integral diverges, and after ten million values of
+// f, as with jumps elsewhere than at 0. Coordinates that are NaN or infinite give NaN. Plane panics
+// if x and y differ in length or are empty.
 func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, variance float64, ok bool) {
 	if z := newPair(x, y, 1); math.IsNaN(z.p) {
 		return z.p, z.p, true
@@ -49,7 +53,8 @@ type plane struct {
 	end          float64 // of r
 }
 
-// The root keeps squares of z in range.
+// over calls g with z = Σ_k f_k(wᵀx)·f_k(wᵀy) and the root of the weight, at 4n angles with 2n
+// distances each. The root keeps squares of z in range.
 func (p *plane) over(n int, g func(z, root float64)) {
 	distances, angles := make([]float64, 2*n), make([]float64, n)
 	weights, turns := make([]float64, 2*n), make([]float64, n)
@@ -79,6 +84,7 @@ func (p *plane) over(n int, g func(z, root float64)) {
 	}
 }
 
+// finite returns how far out f is finite, from 10 to 38 standard deviations.
 func (p *plane) finite() float64 {
 	at := 10.0
 	for ; at < 38; at += 0.25 {

@@ -31,7 +31,7 @@ var Hyperbolic = ofTerms(
 //
 //	MSE = ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − S²)/m
 //
-// [Likhosherstov et al. 2022].
+// [Likhosherstov et al. 2022]. The covariances of two rows are those of Positive for every a.
 func Optimal(a float64) Exponential {
 	// The second moment is e^log times S². In units of the second moment the variance is 1 −
 	// e^(−log), and c = e^(−log)·excess because S²·e^p = e^(2p−‖x‖²−‖y‖²).

@@ -16,6 +16,7 @@ type Residual[T dense.Float] interface {
 	AddResiduals(dst []float64, x, phi dense.Matrix[T], weight float64)
 }
 
+// Of returns the Residual of the map m, or nil.
 func Of[T dense.Float](m any) Residual[T] {
 	if m, ok := m.(Map[T]); ok {
 		return m.Residual()

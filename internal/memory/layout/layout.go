@@ -47,7 +47,8 @@ func CheckLengths(lengths []int, rows int) error {
 	return nil
 }
 
-// Starts appends the first row of each sequence, and the row after the last one, to from.
+// Starts appends the first row of each sequence, and the row after the last one, to from. Nil
+// lengths stand for one sequence of all rows.
 func Starts(from, lengths []int, rows int) []int {
 	from = append(from, 0)
 	if lengths == nil {

@@ -17,6 +17,7 @@ func IsZero[T dense.Float](x []T) bool {
 	return true
 }
 
+// Consecutive reports whether the row numbers are consecutive, and returns the first number.
 func Consecutive(rows []int) (from int, ok bool) {
 	if len(rows) == 0 {
 		return 0, true

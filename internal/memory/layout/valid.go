@@ -10,6 +10,8 @@ type Tokens[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
 var tokens pool.Pair[Tokens[float32], Tokens[float64]]
 
+// TokensOf returns n×d points and n×dv values with undefined elements, and their memory for
+// Release.
 func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.Matrix[T]) {
 	m = pool.Get[Tokens[T]](&tokens)
 	m.points.Shape(n, d)
@@ -23,8 +25,9 @@ func (m *Tokens[T]) Release() {
 	}
 }
 
-// ValidOnly returns k and v if valid is nil, views if all valid rows precede the others, and
-// otherwise copies, whose memory the caller releases.
+// ValidOnly returns the valid rows of k and v. They are k and v if valid is nil, views if all valid
+// rows precede the others, and otherwise copies, whose memory the caller releases. copies is nil if
+// ValidOnly copies nothing.
 func ValidOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *Tokens[T]) {
 	if valid == nil {
 		return k, v, nil

@@ -1,4 +1,6 @@
-// Package limit bounds the sizes in arguments.
+// Package limit bounds the sizes in arguments. Go ends a program that allocates too much memory,
+// and a loop up to 2⁶² takes forever. A function that takes a size as an argument checks the size
+// here first, and names the argument in the error.
 package limit
 
 import (
@@ -11,11 +13,13 @@ import (
 // Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int.
 const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 
-// Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems.
+// Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems. It does not
+// depend on the memory of the machine, so that a program has the same errors on every machine.
 const Most = 1 << (30 + 10*(bits.UintSize/64))
 
-// Memory returns an error unless a block of elements of T, whose number is the product of the
-// counts, has at most [Most] bytes. A count of 0 counts as 1, because loops over rows without
+// Memory returns nil if a block of elements of T, whose number is the product of the counts, has at
+// most [Most] bytes. Otherwise Memory returns an error with the size of the block and the largest
+// size; the caller adds names and values. A count of 0 counts as 1, because loops over rows without
 // elements take time too. A negative count is an error.
 func Memory[T any](counts ...int) error {
 	var v T

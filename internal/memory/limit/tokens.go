@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Tokens is the largest number of tokens that a state accepts from a file or from another state.
+// Tokens is the largest number of tokens that a state accepts from a file or from another state. It
+// is half of the largest int, so that the state can take in another Tokens tokens.
 const Tokens = math.MaxInt / 2
 
 func CheckMerge(n, more int) error {

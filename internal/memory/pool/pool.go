@@ -18,7 +18,8 @@ func (p *Of[V]) Get() *V {
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
 
 // Pair is a pool of values of two types, such as the float32 and float64 instances of a generic
-// type. The zero value is ready to use, and goroutines may share it.
+// type. It serves generic functions, which cannot have a package variable for each instance. The
+// zero value is ready to use, and goroutines may share it.
 type Pair[A, B any] struct {
 	a Of[A]
 	b Of[B]

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Buffer is memory for the rows of a matrix, which grows on demand. The zero value is empty.
+// Buffer is memory for the rows of a matrix. It grows on demand and never shrinks. The zero value
+// is empty.
 type Buffer[T dense.Float] struct {
 	Data         []T
 	cols, stride int
@@ -32,6 +33,7 @@ func Stride[T dense.Float](cols int) int {
 	return ((cols+perLine-1)/perLine | 1) * perLine
 }
 
+// Resize returns x[:n] if x has the capacity, and a new slice of n elements otherwise.
 func Resize[E any](x []E, n int) []E {
 	if cap(x) < n {
 		return make([]E, n)

@@ -19,8 +19,9 @@ func Takes[T dense.Float](a tiles.Attention[T]) bool {
 	return a.Scores.Softcap == 0 && a.Mask.Slope == 0 && !a.Mask.Pairs.Given() && a.Q.Cols > 0 && a.Q.Cols <= bytedot.MostInner/2
 }
 
-// Attend computes attention that Takes accepts. The output of a query that sees no key is zero.
-// Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on later keys.
+// Attend computes the outputs of attention for which Takes is true. The output of a query that sees
+// no key is zero. Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on
+// later keys.
 func Attend[T dense.Float](a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 {
 		return
@@ -88,8 +89,9 @@ func (c *call[T]) queries(i int) (lo, hi int) {
 
 func (c *call[T]) run() { parallel.Do(c.pieces(), c) }
 
-// blockSize is a power of two that divides a tile. Blocks begin at multiples of it, so that the
-// bits of causal outputs do not depend on where a call begins.
+// blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks
+// begin at multiples of it, so that the bits of causal outputs do not depend on where a call
+// begins.
 func (c *call[T]) blockSize() int {
 	const least = 64
 	if c.Mask.Window > 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Matrices of a block have a column for each query.
+// block is the scratch memory of one goroutine for a block of queries. Matrices of a block have a
+// column for each query.
 type block[T dense.Float] struct {
 	encoding encoding[T]
 	lo, hi   int // queries
@@ -40,6 +41,7 @@ type block[T dense.Float] struct {
 
 var blocks pool.Pair[block[float32], block[float64]]
 
+// begin encodes the queries lo ≤ i < hi, which see the given parts, before the first part.
 func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
 	b.lo, b.hi, b.next = lo, hi, 0
 	if c.store.exact {
@@ -241,7 +243,8 @@ func (b *block[T]) finish(c *call[T]) {
 	}
 }
 
-// output returns false unless codes and weights are finite and a weight is not zero.
+// output sets out to the output of query i of the block, and reports whether there is one: codes
+// and weights are finite, and a weight is not zero.
 func (b *block[T]) output(c *call[T], i int) bool {
 	if c.store.exact {
 		b.exact.FinishRow(c.Scores, b.out, i)
@@ -275,6 +278,7 @@ func (b *block[T]) output(c *call[T], i int) bool {
 	return true
 }
 
+// exactly computes the output of query i of the block as package tiles does.
 func (b *block[T]) exactly(c *call[T], i int) {
 	at := b.lo + i
 	t := tiles.NewTile(c.Scores, c.Q.RowRange(at, at+1), c.V.Cols)

@@ -28,6 +28,7 @@ var (
 	scoredAll    = [len(scoredCausal)]int{8, 24, 40, 56}
 )
 
+// chooser chooses the blocks of keys that each block of queries reads. A piece is a run of blocks.
 type chooser[T dense.Float] struct {
 	thresholds []float64 // descending
 	eightBits  bool
@@ -224,6 +225,8 @@ func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 	x.orders[i], x.counts[i] = order, counts
 }
 
+// appendParts appends the parts of block i of queries, in ascending order. Parts without codes may
+// have several adjacent blocks of keys.
 func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.Part {
 	order := x.orders[i]
 	slices.Sort(order)
@@ -285,6 +288,8 @@ func (w *scoring[T]) appendScored(c *call[T], i int) {
 	}
 }
 
+// score sets weights to the weights of the blocks of keys for the listed queries, with the sum 1
+// for each query.
 func (w *scoring[T]) score(c *call[T]) {
 	n, complete := len(w.list), c.store.tilesOf(c.K.Rows)
 	if c.Mask.Causal {
@@ -363,6 +368,7 @@ func (w *scoring[T]) weighCodes(c *call[T], t int) {
 	}
 }
 
+// weigh is weighCodes without codes.
 func (w *scoring[T]) weigh(c *call[T], t int) {
 	lo, hi, n := t*BlockKeys, min((t+1)*BlockKeys, c.K.Rows), len(w.list)
 	scores := w.scores.Rows(hi - lo)

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
+// store holds the codes of keys and values. A piece is a tile.
 type store[T dense.Float] struct {
 	rotation  *hadamard.Rotation[T]
 	dither    []T             // of the codes of queries
@@ -38,7 +39,8 @@ type store[T dense.Float] struct {
 	roundings scratch.Buffer[T] // of tiles: products of halves and values
 }
 
-// Keys and values that do not count, unless valid is nil, have codes of zeros.
+// encode encodes keys and values in tiles of size keys. Keys and values that do not count, unless
+// valid is nil, have codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
 	s.size = size
 	if !s.exact { // keys without coordinates have no rotation
@@ -115,6 +117,8 @@ func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bo
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
 }
 
+// sizeOf returns a bound of the sizes of values with the given means and scales of columns. The
+// result is NaN or +Inf if there is no bound.
 func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	for l, mean := range means {
 		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
@@ -134,6 +138,7 @@ func (s *store[T]) finite(x dense.Matrix[T], lo int) bool {
 	return true
 }
 
+// lost reports whether the largest elements of x lose digits in codes with the given scales.
 func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	if vecmath.Peak(scales) > bytedot.Least {
 		return false
@@ -146,7 +151,8 @@ func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	return false
 }
 
-// A score is a product of codes times scales plus the offset.
+// overflows reports whether scores of a query and the keys of tile t may overflow. A score is a
+// product of codes times scales plus the offset.
 func (s *store[T]) overflows(t int, scale, offset float32) bool {
 	return !(s.reach[t]*max(scale, -scale)+max(offset, -offset) <= math.MaxFloat32)
 }
@@ -204,8 +210,10 @@ func (e *encoding[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.M
 
 var rotations sync.Map
 
+// rotationKey is the key of a rotation in rotations, different for each T.
 type rotationKey[T dense.Float] struct{ d int }
 
+// Rotation returns the rotation of R^d, the same in every call.
 func Rotation[T dense.Float](d int) *hadamard.Rotation[T] {
 	if r, ok := rotations.Load(rotationKey[T]{d}); ok {
 		return r.(*hadamard.Rotation[T])

@@ -64,6 +64,7 @@ func (s Shape) Linear() Cost {
 	return c
 }
 
+// Work returns the number of multiply-adds that take as long as c.
 func (s Shape) Work(c Cost) float64 {
 	if s.size() == 8 {
 		return c.MACs + expMACs64*c.Exps

@@ -85,6 +85,7 @@ func (a *Attention[T]) Forward(c sequence.Call[T]) {
 	}
 }
 
+// forwardAll computes the outputs of queries that all see all keys that count.
 func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 	if c.Q.Rows == 0 || c.V.Cols == 0 {
 		return
@@ -98,7 +99,8 @@ func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 	copies.Release()
 }
 
-// forwardPast copies the queries to the end of a matrix with one row for each key.
+// forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to
+// the end of a matrix with one row for each key.
 func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	aligned := min(c.K.Rows-c.Past, c.Q.Rows)
 	end := c.Past + aligned
@@ -112,6 +114,8 @@ func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	a.forwardAll(c.Queries(aligned, c.Q.Rows))
 }
 
+// Fractions computes numerators and denominators of normalised attention into the memory of dst,
+// and returns them; a zero dst is allocated.
 func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
 	n := v.Cols
 	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)

@@ -25,6 +25,7 @@ func Divide[T dense.Float](dst, sums []T, total T) {
 	}
 }
 
+// Roundoff returns half the distance from 1 to the next number.
 func Roundoff[T dense.Float]() T {
 	if T(1)+0x1p-30 == 1 {
 		return 0x1p-24

@@ -44,6 +44,8 @@ func LogOf(n int64) float64 {
 	return math.Float64frombits(math.Float64bits(maxLog) + uint64(n-maxExponent))
 }
 
+// IsExponent reports whether a feature can have the exponent n: [None], an integer within
+// ±maxExponent, or the extreme exponent of a finite number of T.
 func IsExponent[T dense.Float](n int64) bool {
 	if !IsExtreme(n) {
 		return true
@@ -56,7 +58,8 @@ func IsExponent[T dense.Float](n int64) bool {
 }
 
 // Lowering returns the factor of sums whose exponent grows from from to to: 2^(from−to), or exp of
-// the difference of the logarithms if one exponent is extreme.
+// the difference of the logarithms if one exponent is extreme. The factor is zero if it is too
+// small for T.
 func Lowering[T dense.Float](from, to int64) T {
 	if IsExtreme(from) || IsExtreme(to) {
 		return T(math.Exp(LogOf(from) - LogOf(to)))

@@ -25,7 +25,8 @@ func difference(x, y float64) (d, rest float64) {
 }
 
 // scaleExtreme is ScaleQueries of one query with extreme log-features or references, and returns
-// exp(M_i). The rounding error of ℓ_f + R_f may exceed differences of such sums.
+// exp(M_i). The rounding error of ℓ_f + R_f may then exceed the difference of two such sums, and
+// the sum may overflow.
 func (r *Reference[T]) scaleExtreme(row []T) Scale {
 	weightOf := func(f int) weight {
 		return weight{float64(row[f]), float64(r.base[f]), float64(r.low[f])}

@@ -44,6 +44,8 @@ func NewReference[T dense.Float](m int) *Reference[T] {
 	return r
 }
 
+// SetAll sets the exponent of every feature to n: [None] before the first key, 0 for references of
+// 1.
 func (r *Reference[T]) SetAll(n int64) {
 	for f := range r.exponent {
 		r.Set(f, n)
@@ -159,7 +161,8 @@ func (r *Reference[T]) Admits(logs dense.Matrix[T], back bool) int {
 	return logs.Rows
 }
 
-// ScaleKeys sets totals to the sum of each feature exp(ℓ − R) over the rows.
+// ScaleKeys replaces log-features ℓ by exp(ℓ − R), and sets totals to the sum of each feature over
+// the rows.
 func (r *Reference[T]) ScaleKeys(logs dense.Matrix[T], totals []T) {
 	clear(totals)
 	vecmath.ExpRows(logs.Data, logs.Stride, logs.Rows, r.high, r.low, totals)

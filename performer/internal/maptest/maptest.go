@@ -19,6 +19,7 @@ func Positive[T dense.Float](m, d int) rff.Map[T] {
 	return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, Frequencies[T](m, d)))
 }
 
+// Centred returns the map m of queries and keys less two fixed vectors.
 func Centred[T dense.Float](m rff.Map[T]) rff.Map[T] {
 	d, _ := m.Dims()
 	means := densetest.Normal[T](rand.New(densetest.Source(7)), 2, d, 0, 0.5)

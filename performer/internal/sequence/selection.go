@@ -28,7 +28,8 @@ type Selection[T dense.Float] struct {
 
 var selections pool.Pair[Selection[float32], Selection[float64]]
 
-// The caller gives the result to Scatter.
+// Select returns the selection of a bidirectional or causal backward pass. The caller gives it to
+// Scatter.
 func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -52,7 +53,8 @@ func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	return x
 }
 
-// The caller gives the result to Scatter.
+// SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The
+// caller gives it to Scatter.
 func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -65,7 +67,7 @@ func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 	return x
 }
 
-// The first entry has a key, and the last entry a query.
+// align selects causal queries and keys. The first entry has a key, and the last entry a query.
 func (x *Selection[T]) align(c Call[T]) {
 	end := 0                       // after the last query
 	c.Past = min(c.Past, c.K.Rows) // query 0 sees all keys then
@@ -88,6 +90,8 @@ func (x *Selection[T]) align(c Call[T]) {
 	x.Queries, x.Keys = x.Queries[:end], x.Keys[:end]
 }
 
+// Overlap returns the number of entries before the first query, and the number of entries up to the
+// last key.
 func (x *Selection[T]) Overlap() (past, seen int) {
 	for past < len(x.Queries) && x.Queries[past] == layout.NoRow {
 		past++
@@ -139,6 +143,7 @@ func (x *Selection[T]) Gather(c Call[T]) bool {
 	return !x.Empty()
 }
 
+// gather copies queries with the numbers of Queries, or zeros, into b, and returns the copy.
 func gather[T dense.Float](b *scratch.Buffer[T], t dense.Tensor[T], rows []int) dense.Matrix[T] {
 	b.Shape(len(rows), t.Cols)
 	gathered := b.Rows(len(rows))
@@ -152,6 +157,8 @@ func gather[T dense.Float](b *scratch.Buffer[T], t dense.Tensor[T], rows []int) 
 	return gathered
 }
 
+// Scatter writes the computed gradients to the selected rows of c and zero to its other rows, and
+// returns x to its pool.
 func (x *Selection[T]) Scatter(c Call[T]) {
 	for h := range c.DQ.Heads {
 		scatter(dense.Head(c.DQ, 0, h), x.DQ, h*c.DQ.Rows, x.Queries, x.copiedQueries)
@@ -162,6 +169,8 @@ func (x *Selection[T]) Scatter(c Call[T]) {
 	pool.Put(&selections, x)
 }
 
+// scatter sets the rows of dst, which have the numbers from first on, to zero if they are not
+// selected. If src is a copy, scatter also copies its rows to the selected rows of dst.
 func scatter[T dense.Float](dst, src dense.Matrix[T], first int, rows []int, copied bool) {
 	if !copied {
 		from, _ := layout.Consecutive(rows)

@@ -1,5 +1,6 @@
 // Package sequence has the contract of every kind of attention: a call is attention of some heads
-// of queries over one head of keys in one sequence.
+// of queries over one head of keys in one sequence. The package also selects the keys that count,
+// and the rows on which gradients depend.
 package sequence
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Goroutines share an Attention. Heads whose Attentions are equal have the same attention.
+// Attention is a kind of attention with its options. Goroutines share an Attention. Heads whose
+// Attentions are equal have the same attention.
 type Attention[T dense.Float] interface {
 	// Describe returns the same Description at every call.
 	Describe() Description
@@ -20,8 +22,9 @@ type Attention[T dense.Float] interface {
 	Forward(c Call[T])
 
 	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count
-	// are zero. If the gradient of an output is zero, its query adds nothing to gradients, even if
-	// it is NaN. CanBackward returns an error that says why there are no gradients.
+	// are zero. If the gradient of an output is zero, the gradient of its query is zero, and the
+	// query adds nothing to other gradients even if it is NaN. CanBackward returns an error that
+	// says why there are no gradients.
 	Backward(c Call[T])
 	CanBackward() error
 
@@ -45,6 +48,7 @@ type Description struct {
 	Together   int  // calls with at most so many queries may have several heads
 }
 
+// Run is a run of heads of queries of one stream.
 type Run[T dense.Float] struct {
 	Heads    []Attention[T] // one for all heads, or one for each head
 	Count    int            // heads of queries
@@ -124,7 +128,8 @@ func (c Call[T]) Keys(from, to int) Call[T] {
 	return c
 }
 
-// ValidKeys sets Past to 0. The caller releases copies.
+// ValidKeys returns the call with the keys that count alone. ValidKeys sets Past to 0. The caller
+// releases copies.
 func (c Call[T]) ValidKeys() (_ Call[T], copies *layout.Tokens[T]) {
 	c.K, c.V, copies = layout.ValidOnly(c.K, c.V, c.Valid)
 	c.Valid, c.Past = nil, 0
@@ -154,6 +159,7 @@ func (c Call[T]) TrimCausal() Call[T] {
 	return c
 }
 
+// Span returns the keys first ≤ j < end from the first to the last key that counts.
 func (c *Call[T]) Span() (first, end int) {
 	if c.Valid == nil {
 		return 0, c.K.Rows
@@ -161,6 +167,7 @@ func (c *Call[T]) Span() (first, end int) {
 	return extent(c.Valid)
 }
 
+// extent returns the first valid index and the index after the last valid index, or 0 and 0.
 func extent(valid []bool) (from, to int) {
 	if from = slices.Index(valid, true); from < 0 {
 		return 0, 0

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Query i·group + g of a head of keys is row i of head g.
+// call holds the queries of attend. Query i·group + g of a head of keys is row i of head g.
 type call[T dense.Float] struct {
 	s      *Store[T]
 	dst, q dense.Matrix[T]
@@ -31,6 +31,7 @@ func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 
 func (x *call[T]) end() { x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{} }
 
+// vector returns the part of m that belongs to query i of a head of keys.
 func (x *call[T]) vector(m dense.Matrix[T], h, i int) []T {
 	return layout.Head(m, h*x.group+i%x.group, x.s.heads).Row(i / x.group)
 }

@@ -97,6 +97,7 @@ func (w *choice[T]) estimate() bool {
 	return liftOf(size) == 1
 }
 
+// output computes the output of query g from so many keys. It returns false if that is not finite.
 func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c, on := w.of, w.of.on
 	scores := w.estimates[g*w.tokens:][:w.tokens]
@@ -118,6 +119,7 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 	return ok
 }
 
+// hidden is the score of keys that do not count as estimates.
 var hidden = float32(math.Inf(-1))
 
 func (w *choice[T]) token(i int) int {
@@ -138,7 +140,8 @@ func (w *choice[T]) bias(scores []float32) {
 	}
 }
 
-// must hides the estimates of tokens that are read in any case, or not seen.
+// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of
+// the last tokens, which are read as well, and of tokens that the queries do not see.
 func (w *choice[T]) must(scores []float32) {
 	w.read = w.read[:0]
 	sinks := min(w.of.on.s.places.Sinks, w.low)

@@ -88,6 +88,7 @@ func (c *chooser[T]) clone() chooser[T] {
 	return x
 }
 
+// together returns how many of the next tokens read equal numbers of keys.
 func (c *chooser[T]) together(tokens int) int {
 	if !c.paced {
 		return math.MaxInt
@@ -95,6 +96,7 @@ func (c *chooser[T]) together(tokens int) int {
 	return Segment - tokens%Segment
 }
 
+// exact reports whether queries of a call read all keys in any case.
 func (c *chooser[T]) exact(on *call[T]) bool {
 	for _, p := range c.paces {
 		if p.Keys > 0 && on.s.tokens() > p.Keys+More {
@@ -164,7 +166,8 @@ func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[r
 // fewChosen is the number of scores from which on processors share the heads.
 const fewChosen = 1 << 11
 
-// Heads of keys are measured at different tokens of a segment.
+// Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of
+// keys are measured at different tokens of a segment.
 func (c *chooser[T]) Piece(piece int) {
 	on := c.on
 	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads

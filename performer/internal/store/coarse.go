@@ -18,6 +18,8 @@ type coarse struct {
 	means [2]rows
 }
 
+// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys
+// are those of the codes of the slab, if it has codes.
 func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	s.own = len(s.columns)
 	c := &s.coarse
@@ -29,6 +31,8 @@ func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	c.means[1] = newRows(s, meanBits, sides[1].order, Segment, all)
 }
 
+// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is
+// a segment of a head of keys.
 type coarsen[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
@@ -120,7 +124,8 @@ func (b *block[T]) plainMean(order int) {
 	}
 }
 
-// Over rotations the signs c of a row y have unbiased products with the factor ‖y‖²/cᵀy.
+// putSigns writes the signs of b.rows and their factors. With the signs c of a row y the factor f =
+// ‖y‖²/cᵀy makes f·c the estimate of y whose products are unbiased over rotations.
 func (b *block[T]) putSigns(to *coarse, at, order int) {
 	group := to.signs[at*to.words:][:to.words]
 	clear(group)

@@ -149,6 +149,7 @@ func (s *Store[T]) counts(tokens int) counts {
 	return c
 }
 
+// Inspect returns an error unless Decode can read r.
 func (s *Store[T]) Inspect(r Recipe, tokens int) error {
 	if err := s.check("state", r.Parameters, r.Marks); err != nil {
 		return err

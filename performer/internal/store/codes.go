@@ -100,6 +100,7 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	c.encoding = encoding[T]{}
 }
 
+// together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {
 	if s.places.drops() { // each query sees other first tokens
 		return 1
@@ -156,6 +157,7 @@ func (c *codes[T]) outputs() {
 	}
 }
 
+// Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
 func (c *codes[T]) Piece(i int) {
 	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
 	if c.chooser.skips(h) {
@@ -203,6 +205,8 @@ func sizeDigits[T dense.Float](digits *[9][]uint64, keys *side[T], widths []int,
 	}
 }
 
+// roundQuery writes the digits of query number at. It returns the rotated query, and the step and
+// the sum of its rounded elements.
 func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9][]uint64, at int) (rotated []T, step float64, sum int) {
 	w.rotated, w.whole = scratch.Resize(w.rotated, keys.order), scratch.Resize(w.whole, keys.order)
 	rotated = keys.rotation.ApplyVec(w.rotated, query)

@@ -20,6 +20,8 @@ type rotatedSums struct {
 
 type combined[T dense.Float] struct{ row, out []T }
 
+// output writes the output of query i of a tile, which has the sums of elements, and of every so
+// many of other sums. It returns false if the output is not finite.
 func (c *combined[T]) output(dst []T, scores tiles.Scores, values *side[T], t *tiles.Tile[T], i int, sums []rotatedSums, every int) bool {
 	more, total, peak := t.Sums(i)
 	most, lift := peak, float32(1)

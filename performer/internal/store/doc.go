@@ -11,11 +11,13 @@
 // Rollback if a query sees R tokens before it.
 //
 // A row of codes is R·x − m with a rotation R, the same in every program, and the mean m of R·x
-// over a segment, with a scale and a zero point. Rows that codes cannot hold have codes of their
-// own, and package tiles computes outputs that are not finite again from decoded elements.
+// over a segment, with a scale and a zero point. Codes of 16 bits are two planes of 8 bits. Rows
+// that codes cannot hold have codes of their own, and package tiles computes outputs that are not
+// finite again from decoded elements.
 //
-// Coarse codes of closed segments choose the keys that a query with a TopK reads. Of equal scores
-// the first are taken, so that what a query reads does not depend on threads.
+// Coarse codes of closed segments choose the keys that a query with a TopK reads. Coarse codes
+// follow from what a segment holds: files do not have them. Of equal scores the first are taken, so
+// that what a query reads does not depend on threads.
 //
 // docs/attention.md has the formulas, the error of codes and the error of a TopK.
 package store

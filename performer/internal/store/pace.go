@@ -35,7 +35,8 @@ const (
 	leastKeys, mostKeys = 32, 1 << 30
 )
 
-// A measured query never reads all keys.
+// reads returns the number of keys that a query reads of those that it sees, or 0 for all keys. A
+// measured query never reads all keys.
 func (p *pace) reads(seen int, measuring bool) int {
 	switch most := seen / wholeShare; {
 	case p.Tolerance == 0 || p.Keys <= most:
@@ -68,6 +69,7 @@ func (p *pace) adapt() {
 	p.Keys = int(max(leastKeys, min(max(want, fall*keys), rise*keys, mostKeys)))
 }
 
+// error returns the measured error over the norm, or 0 before the first change.
 func (p *pace) error() float64 {
 	if p.sums.norms == 0 {
 		return 0

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Places says how weights depend on the places of queries and keys: see tiles.Mask.
+// Places says how weights depend on the places of queries and keys: see tiles.Mask. Window or Chunk
+// is 0.
 type Places struct {
 	Window, Sinks, Chunk int
 	Slope                float64
@@ -16,11 +17,13 @@ type Places struct {
 // reach is the number of earlier tokens that a query sees, apart from sinks, or 0 for all tokens.
 func (p Places) reach() int { return p.Window + max(p.Chunk-1, 0) }
 
+// drops reports whether a store drops tokens that no later query sees.
 func (p Places) drops() bool { return p.reach() > 0 }
 
 // spare returns the number of tokens that a store which drops tokens can always take back.
 func (p Places) spare() int { return max(p.reach()/16, Segment) }
 
+// first returns the first token that the query of a token sees, apart from sinks.
 func (p Places) first(token int) int {
 	switch {
 	case p.Window > 0:

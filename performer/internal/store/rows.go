@@ -149,9 +149,10 @@ func (c *coder) read(r *rows, at int) {
 	}
 }
 
-// An odd row has elements that are not finite, or a scale beyond the range of float32. The largest
-// three codes stand for NaN, +Inf and −Inf, and the others for multiples of a power of two, from −h
-// to h for the code h of zero. The scale is NaN with the exponent of the power in its bits.
+// An odd row has elements that are not finite, or a scale beyond the range of float32. It is not
+// rotated. The largest three codes stand for NaN, +Inf and −Inf, and the others for multiples of a
+// power of two, from −h to h for the code h of zero. The scale is NaN with the exponent of the
+// power in its bits.
 const (
 	quiet    = 0x7fc00000
 	powers   = 1<<12 - 1

@@ -52,6 +52,7 @@ func (w *work[T]) sum(c *codes[T], h, piece int) {
 	w.valueMeans.collect(&s.means[1], values, &w.part)
 }
 
+// bounds returns bounds of the keys and of the values of a run of a head.
 func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
 	for lo, n := r.from, 0; lo < r.to; lo += n {
 		n = min(r.to-lo, c.size-lo%c.size)
@@ -65,7 +66,8 @@ func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
 	return most
 }
 
-// Weights over liftOf(size) have products with values, and sums, that are normal numbers.
+// liftOf returns a power of two for values up to size. Weights over this power have products and
+// sums that are normal numbers.
 func liftOf(size float32) float32 {
 	switch {
 	case size > 0x1p98:
@@ -154,6 +156,8 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 
 const upper = 1 << 8
 
+// score turns products of query i with rows from row at on into scores, to which it adds scores of
+// the means of their blocks.
 func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
 }

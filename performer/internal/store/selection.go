@@ -27,7 +27,8 @@ const (
 )
 
 // highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer
-// if there are fewer. Of equal scores it takes the first. There are a multiple of lanes scores.
+// if there are fewer. Of equal scores it takes the first. There are a multiple of lanes scores. NaN
+// is not found.
 func (s *selection) highest(scores []float32, n int) []int32 {
 	rows := max(len(scores)/(groupsOfHighest*n), 1)
 	chunk := rows * lanes

@@ -25,6 +25,7 @@ type slabs[T dense.Float] struct {
 // slabTokens is the number of tokens of a slab: with fewer, processors read ahead less.
 const slabTokens = 1 << 12
 
+// newSlabs returns empty slabs, with a window of about a quarter of its tokens, at least so many.
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
 	size := slabTokens
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
@@ -64,6 +65,7 @@ func newColumn[E uint64 | float32 | float64, T dense.Float](s *slab[T], width, t
 	return c
 }
 
+// of returns the rows of so many tokens from token at on.
 func (c *column[E]) of(at, tokens int) []E {
 	return c.data[at/c.tokens*c.width:][:tokens/c.tokens*c.width]
 }
@@ -76,6 +78,7 @@ func (c *column[E]) numbers(at, tokens int) any { return c.of(at, tokens) }
 
 func (c *column[E]) count(to *counts) { add[E](to, Segment/c.tokens*c.width) }
 
+// written returns the columns that files have.
 func (s *slab[T]) written() []columns {
 	if s.own > 0 {
 		return s.columns[:s.own]
@@ -107,6 +110,7 @@ func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 // leastRoom is the least number of tokens of a slab. The first slab grows from there on.
 const leastRoom = 4 * Segment
 
+// open returns a slab in which so many tokens, from the first without a segment on, may close.
 func (l *slabs[T]) open(token, tokens int) *slab[T] {
 	i, place := l.index(token), token%l.size
 	if i == len(l.list) {

@@ -33,6 +33,7 @@ type Store[T dense.Float] struct {
 	cuts         cuts
 }
 
+// groups are keys and values of each head of keys.
 type groups[T dense.Float] [2][]dense.Matrix[T]
 
 func newGroups[T dense.Float](keyHeads, tokens int, dims [2]int) (g groups[T]) {
@@ -127,6 +128,7 @@ func (l *slabs[T]) checkMemory(places Places) error {
 
 func (s *Store[T]) tokens() int { return s.closed + s.open }
 
+// closedOf returns how many of n tokens are in closed segments.
 func (s *Store[T]) closedOf(n int) int { return max(n-s.keep, 0) / s.run * s.run }
 
 // Append appends at least one token.
@@ -181,6 +183,7 @@ func (s *Store[T]) recent(h int) (k, v dense.Matrix[T]) {
 	return s.tail[0][h].RowRange(0, s.open), s.tail[1][h].RowRange(0, s.open)
 }
 
+// close closes n tokens, and drops what no later query sees.
 func (s *Store[T]) close(in *groups[T], from, n int) {
 	s.segments.close(s, in, from, n)
 	s.closed += n
@@ -189,6 +192,7 @@ func (s *Store[T]) close(in *groups[T], from, n int) {
 	}
 }
 
+// Attend computes the outputs of queries over all tokens, at least one.
 func (s *Store[T]) Attend(dst, q dense.Matrix[T]) { s.content.attend(s, dst, q, false) }
 
 // Step appends at least one token, and computes the output of each over the tokens up to it.
@@ -234,6 +238,7 @@ func (s *Store[T]) Save(to *Saved[T]) {
 	s.content.save(s, to)
 }
 
+// Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Store[T]) Holds(from *Saved[T], tokens int) bool {
 	return s.segments == nil || s.cuts.holds(tokens, from.time) && (s.first == 0 || tokens-1-s.places.reach() >= s.first)
 }
@@ -256,6 +261,8 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 	s.cuts.add(tokens, s.first)
 }
 
+// TopK appends, of each head of queries, the number of keys that the next query reads, or 0 for all
+// keys, and the measured error.
 func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
 	for h := range s.heads {
 		var p pace
@@ -271,7 +278,8 @@ func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
 	return keys, errors
 }
 
-// Codes of the other store come before the open tokens of both.
+// Merge appends the tokens of another store that Check accepts. Codes of the other store come
+// before the open tokens of both.
 func (s *Store[T]) Merge(other *Store[T]) {
 	if s == other {
 		other = s.Clone()

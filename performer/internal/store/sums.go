@@ -206,7 +206,8 @@ func (c *sums[T]) decode(from *Recipe, _ runs) {
 	}
 }
 
-// Sums of a feature without a reference are zero or not finite.
+// inspect returns an error for an exponent of no finite T, and for finite sums other than zero of a
+// feature without a reference.
 func (c *sums[T]) inspect(from Recipe) error {
 	row := make([]T, c.all[0].Sums().Cols)
 	for _, word := range from.Words {

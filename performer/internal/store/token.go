@@ -31,7 +31,8 @@ func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	}
 }
 
-// One pass adds the key to the latest sums and multiplies the first query by them.
+// step adds a token and computes its output. For the first query of a head of keys, one pass adds
+// the key to the latest sums and multiplies the query by them.
 func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	c.mapQueries(q)
@@ -57,6 +58,7 @@ func (c *sums[T]) attendHead(h int) {
 	vecmath.SumRows(latest.Data, latest.Stride, query, out)
 }
 
+// latest returns the sums of head h to which single tokens are added.
 func (c *sums[T]) latest(h int) dense.Matrix[T] {
 	if c.recent != nil {
 		return c.recent[h].Rows(c.engine.M)
@@ -64,6 +66,8 @@ func (c *sums[T]) latest(h int) dense.Matrix[T] {
 	return c.all[h].Sums()
 }
 
+// addSettled adds the product of query with the sums of head h to out if the latest sums are
+// separate.
 func (c *sums[T]) addSettled(h int, out, query []T) {
 	if c.recent != nil {
 		settled := c.all[h].Sums()
@@ -77,6 +81,7 @@ func (c *sums[T]) countToken() {
 	}
 }
 
+// settle adds the sums of the last tokens to the sums of all earlier tokens.
 func (c *sums[T]) settle() {
 	for h := range c.recent {
 		if c.count > 0 {
@@ -87,7 +92,8 @@ func (c *sums[T]) settle() {
 	c.count = 0
 }
 
-// Values are followed by 1 if there are denominators.
+// mapKeys stores the (log-)features of the keys of a token, and its values followed by 1 if there
+// are denominators.
 func (c *sums[T]) mapKeys(k, v dense.Matrix[T]) {
 	n := len(c.all)
 	c.engine.Features.Keys(c.keys.Rows(n), headRows(k, n))
@@ -102,6 +108,8 @@ func headRows[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Row(0))
 }
 
+// scaledKey raises the reference of head h to its key, and returns the features of the key relative
+// to the reference.
 func (c *sums[T]) scaledKey(h int) []T {
 	acc, key := c.all[h], c.keys.Rows(h+1).Row(h)
 	if acc.Ref != nil {
@@ -114,6 +122,7 @@ func (c *sums[T]) scaledKey(h int) []T {
 	return key
 }
 
+// scaledQuery returns the weights of the sums for the query of head h of queries.
 func (c *sums[T]) scaledQuery(h int) []T {
 	query := c.queries.Rows(h+1).RowRange(h, h+1)
 	var scales []logscale.Scale

@@ -17,7 +17,8 @@ type Accumulator[T dense.Float] struct {
 	changes []logscale.Change
 }
 
-// The caller may return the Accumulator by Drop.
+// Accumulator returns an empty accumulator for values of dimension dv. The caller may return it by
+// Drop.
 func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	acc := e.memory.accumulators.Get()
 	acc.m = e.M
@@ -83,14 +84,16 @@ func (e *Engine[T]) addDirectly(acc *Accumulator[T], k, v dense.Matrix[T], lo, h
 	e.Release(w)
 }
 
-// The rows of one of several heads have gaps between them, across which processors do not prefetch.
+// prefetchAfter prefetches at most n of the rows from ≤ i < to of x. The rows of one of several
+// heads have gaps between them, across which processors do not prefetch.
 func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
 	if x.Stride > x.Cols && from < to {
 		matmul.Prefetch(x.RowRange(from, min(from+n, to)))
 	}
 }
 
-// add overwrites keys. totals is memory for m elements.
+// add adds a block of keys with the given (log-)features and values to the sums. It overwrites
+// keys. totals is memory for m elements.
 func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], totals []T) {
 	if acc.Ref != nil {
 		logscale.Peaks(totals, keys)
@@ -158,11 +161,14 @@ func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo,
 	}
 }
 
-// Merge adds features lo ≤ f < hi of other. Goroutines may merge different features at once.
+// Merge adds the sums of features lo ≤ f < hi of other, whose keys come later, to acc. Goroutines
+// may merge different features at once.
 func (acc *Accumulator[T]) Merge(other *Accumulator[T], lo, hi int) {
 	acc.merge(other.Ref, other.Sums(), lo, hi)
 }
 
+// MergeSums is Merge of all features of sums with a reference, which is nil for features that are
+// not logarithms.
 func (acc *Accumulator[T]) MergeSums(ref *logscale.Reference[T], sums dense.Matrix[T]) {
 	acc.merge(ref, sums, 0, acc.m)
 }

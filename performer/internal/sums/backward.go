@@ -12,8 +12,10 @@ import (
 // gradient is a call of Backward of bidirectional attention. It sums the keys as Forward does. Then
 // it sums the queries in segments, and computes the gradients of the queries of each segment. The
 // gradients of keys and values follow block by block. A piece is a segment of queries or a block of
-// keys. In normalised attention a feature x_if of a query and its denominator D_i are relative to
-// the references N_f of the keys and to the divisor M_i of the query. The terms of
+// keys.
+//
+// In normalised attention a feature x_if of a query and its denominator D_i are relative to the
+// references N_f of the keys and to the divisor M_i of the query. The terms of
 //
 //	R_f = Σ_i x_if·[g_i, −δ_i]/D_i
 //
@@ -56,6 +58,7 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 	e.memory.gradients.Put(b)
 }
 
+// split copies the last column of the merged sums of s to last if there are denominators.
 func (b *gradient[T]) split(s *segments[T], last []T) {
 	if !b.e.Unnormalised {
 		column(last, s.sums[0].Sums())

@@ -8,6 +8,8 @@ import (
 
 const queryRows = 128
 
+// bidirectional computes the outputs of a call of bidirectional attention from sums over all keys.
+// A piece is a block of queries of one head.
 type bidirectional[T dense.Float] struct {
 	e      *Engine[T]
 	dv     int
@@ -30,6 +32,8 @@ func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 	s.release()
 }
 
+// Outputs computes the outputs of the queries of the given number of heads, which are column blocks
+// of q and dst, from sums for values of dimension dv.
 func (e *Engine[T]) Outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], dv int) {
 	e.outputs(dense.SplitHeads(dst, 1, heads), dense.SplitHeads(q, 1, heads), sums, dv, false)
 }

@@ -13,8 +13,9 @@ const (
 	featuresPerPrefix = 16 // whose prefix sums are one piece
 )
 
-// One side of the tokens is summed, and the other reads the sums [Katharopoulos et al. 2020]. With
-// values v_j, gradients g_i of the outputs and denominators D_i:
+// purpose says what a causal pass computes. In every pass one side of the tokens is summed, and the
+// other side reads the sums [Katharopoulos et al. 2020]. With values v_j, gradients g_i of the
+// outputs and denominators D_i:
 //
 //   - forOutputs: keys are summed and queries read, from the first token to the last. The output of
 //     query i is Σ_{j≤i} (φ_i·φ_j)·[v_j, 1], before the division.
@@ -40,12 +41,13 @@ const (
 //     two if the reference changes;
 //   - emit writes the outputs or gradients, and loads the next tokens into blocks that are done.
 //
-// The results of a token do not depend on the number of chunks of a batch. forQueries stores D_i
-// and δ_i for forKeys in the first columns of DK and DV, which are written later. With logarithms
-// it stores log D_i, and a query over D_i is its log-features less log D_i. If log-features are
-// extreme, the rounding of log D_i is a factor of any size. Queries are then summed as in
-// bidirectional attention, with the references of the keys and a D_i relative to these. forKeys
-// then needs the references of forQueries in reverse order: see history.
+// The results of a token do not depend on the number of chunks of a batch.
+//
+// forQueries stores D_i and δ_i for forKeys in the first columns of DK and DV, which are written
+// later. With logarithms it stores log D_i, and a query over D_i is its log-features less log D_i.
+// If log-features are extreme, the rounding of log D_i is a factor of any size. Queries are then
+// summed as in bidirectional attention, with the references of the keys and a D_i relative to
+// these. forKeys then needs the references of forQueries in reverse order: see history.
 type causal[T dense.Float] struct {
 	Gradients[T] // forOutputs has q, k and v alone
 	e            *Engine[T]
@@ -71,7 +73,8 @@ type causal[T dense.Float] struct {
 	history history
 }
 
-// One processor has one chunk in a batch, so that a chunk stays in cache.
+// windowOf returns the number of chunks of a batch: one for one processor, so that a chunk stays in
+// cache.
 func windowOf(rows, processors int) int {
 	if processors == 1 {
 		return 1
@@ -81,11 +84,14 @@ func windowOf(rows, processors int) int {
 
 func blocksOf(rows int) int { return (rows + ChunkRows - 1) / ChunkRows }
 
+// ForwardCausal writes causal attention of at least one token over the keys that are valid, or over
+// all keys if valid is nil, into dst, with the given number of processors.
 func (e *Engine[T]) ForwardCausal(processors int, dst, q, k, v dense.Matrix[T], valid []bool) {
 	e.causal(windowOf(q.Rows, processors), dst, q, k, v, valid)
 }
 
-// Gradients of rows that do not count have no meaning.
+// BackwardCausal writes the gradients g of ForwardCausal, which must not be empty, over the keys
+// and queries that count; nil means all rows. Gradients of other rows have no meaning.
 func (e *Engine[T]) BackwardCausal(processors int, g *Gradients[T], keys, queries []bool) {
 	e.causalBackward(windowOf(g.Q.Rows, processors), g, keys, queries)
 }
@@ -122,7 +128,8 @@ func (c *causal[T]) release() {
 
 func (c *causal[T]) back() bool { return c.purpose == forKeys }
 
-// pass returns false if forKeys needs a history that is not kept.
+// pass processes all tokens in batches of window chunks. It stops and returns false if forKeys
+// needs a history that is not kept.
 func (c *causal[T]) pass(purpose purpose, window int) bool {
 	c.purpose = purpose
 	c.prepare(window)
@@ -222,6 +229,7 @@ func (c *causal[T]) Piece(i int) {
 	}
 }
 
+// prefix adds the sums before each chunk for some features.
 func (c *causal[T]) prefix(g int) {
 	lo := g * featuresPerPrefix
 	hi := min(lo+featuresPerPrefix, c.e.M)

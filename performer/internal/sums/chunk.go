@@ -75,7 +75,9 @@ func (c *causal[T]) values(ch *chunk[T]) (summed, reading dense.Matrix[T]) {
 	}
 }
 
-// There are at most as many chunks as blocks in the ring, so all chunks are in loaded blocks.
+// cut cuts the batch after the first done tokens of the pass, and returns the number of tokens up
+// to the end of the batch. There are at most as many chunks as blocks in the ring, so all chunks
+// are in loaded blocks.
 func (c *causal[T]) cut(done int) int {
 	c.first = c.blockAfter(done)
 	c.batch = c.batch[:0]
@@ -231,6 +233,8 @@ func (c *causal[T]) emitKeys(ch *chunk[T], before dense.Matrix[T]) {
 	c.e.Features.PullKeys(ch.rows(c.DK), ch.rows(c.K), slopes)
 }
 
+// slopes adds the products with the sums before the chunk to the gradients of the features of the
+// chunk, and returns the gradients. It copies the last column of the sums to ch.scratch.
 func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T] {
 	slopes := ch.slopes.Rows(ch.to - ch.from)
 	_, by := c.values(ch)
@@ -244,8 +248,10 @@ func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T]
 // mulTriangle sets a triangle of s to zero and out to s·x. The triangle lies above a diagonal that
 // ends in the last element of s, or, if below is true, below a diagonal that begins in the first
 // element. Row i of out depends only on the rows of x that meet no zero of the triangle, except for
-// the sign of a zero. If an x is not finite, mulTriangle computes every row as a product of its own
-// with the same order of sums.
+// the sign of a zero.
+//
+// If all x are finite, the zeros of s add zeros to sums. Otherwise the row that reads all x is not
+// finite, and mulTriangle computes every row as a product of its own with the same order of sums.
 func mulTriangle[T dense.Float](out, s, x dense.Matrix[T], below bool) {
 	first, all := s.Cols-s.Rows, 0
 	if below {

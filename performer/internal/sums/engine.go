@@ -68,7 +68,8 @@ func New[T dense.Float](o Operator[T]) *Engine[T] {
 	return &Engine[T]{Operator: o, memory: new(memory[T])}
 }
 
-// D must not be 0.
+// Marks returns marks of the (log-)features, which distinguish them from features of other maps. D
+// must not be 0.
 func (e *Engine[T]) Marks() []float64 {
 	return fingerprint.Marks(&e.fingerprint, e.D, e.M, e.Features.Queries, e.Features.Keys)
 }
@@ -98,6 +99,7 @@ func (e *Engine[T]) Rows() int { return blockRows(e.M) }
 // of sums over keys depends on the number, which therefore does not depend on the machine.
 func blockRows(m int) int { return min(max(1<<16/max(m, 1), ChunkRows), mostRows) }
 
+// Workspace is the scratch memory of one goroutine. It does not grow with the number of tokens.
 type Workspace[T dense.Float] struct {
 	Features scratch.Buffer[T] // Rows×m, (log-)features of queries or keys
 	Sums     scratch.Buffer[T] // Rows×Width, products of queries with sums

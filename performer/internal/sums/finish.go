@@ -6,6 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
+// Finish writes the outputs of queries with the given sums: sums over their last column, or, when
+// unnormalised, sums times scales[i] in row i.
 func (e *Engine[T]) Finish(dst, sums dense.Matrix[T], scales []logscale.Scale) {
 	for i := range dst.Rows {
 		x, row := dst.Row(i), sums.Row(i)

@@ -13,6 +13,8 @@ const (
 	mergeGrain   = 1 << 13
 )
 
+// segments sums keys in segments. A piece is a segment, and while merging some features, whose sums
+// over the segments are added up in order.
 type segments[T dense.Float] struct {
 	e             *Engine[T]
 	k, v          dense.Matrix[T]
@@ -22,7 +24,7 @@ type segments[T dense.Float] struct {
 	sums          [maxSegments]*Accumulator[T]
 }
 
-// The caller releases the segments.
+// segments returns segments of the keys before any sum. The caller releases them.
 func (e *Engine[T]) segments(k, v dense.Matrix[T]) *segments[T] {
 	s := e.memory.segments.Get()
 	s.e, s.k, s.v, s.count = e, k, v, segmentsOf(k.Rows)
@@ -58,6 +60,8 @@ func (s *segments[T]) merge() {
 	}
 }
 
+// mergeGroups returns the number of groups of features that processors share to add up count
+// accumulators of the size of acc.
 func mergeGroups[T dense.Float](count int, acc *Accumulator[T]) int {
 	return max(1, min(acc.m/4, acc.m*acc.sum.Rows(1).Stride*count/mergeGrain))
 }

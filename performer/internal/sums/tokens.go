@@ -52,6 +52,7 @@ type directShare[T dense.Float] struct {
 // directColumns divides the number of columns of values of a share.
 const directColumns = 32
 
+// directOutputs writes the outputs of the first tokens and returns their number.
 func (c *causal[T]) directOutputs() int {
 	d := &c.direct
 	d.e, d.dst, d.q, d.k, d.v, d.valid = c.e, c.dst, c.Q, c.K, c.V, c.keys
@@ -82,6 +83,7 @@ func (c *causal[T]) directOutputs() int {
 	return taken
 }
 
+// skip removes the first n tokens from the pass. Their sums are in state.
 func (c *causal[T]) skip(n int) {
 	rows := c.Q.Rows
 	c.dst, c.Q, c.K, c.V = c.dst.RowRange(n, rows), c.Q.RowRange(n, rows), c.K.RowRange(n, rows), c.V.RowRange(n, rows)
@@ -91,6 +93,7 @@ func (c *causal[T]) skip(n int) {
 	c.resumes = n > 0
 }
 
+// raiseDirect sets the references of features with sums in state to 1.
 func (c *causal[T]) raiseDirect() {
 	sums := c.state.Rows(c.e.M)
 	for f := range sums.Rows {
@@ -120,6 +123,8 @@ func (d *directCausal[T]) Piece(i int) {
 	s.pass = rankone.Pass[T]{}
 }
 
+// firstUnfit returns the first of the tokens lo ≤ i < hi that counts and whose key or value needs
+// logarithms, or hi.
 func (d *directCausal[T]) firstUnfit(lo, hi int) int {
 	for i := lo; i < hi; i++ {
 		if (d.valid == nil || d.valid[i]) && !(coordinatesFit(d.k.Row(i)) && normFits(d.v.Row(i))) {
@@ -129,6 +134,7 @@ func (d *directCausal[T]) firstUnfit(lo, hi int) int {
 	return hi
 }
 
+// coordinatesFit reports whether no coordinate of x is beyond ±mostCoordinate, or NaN.
 func coordinatesFit[T dense.Float](x []T) bool {
 	if vecmath.HalfSquaredNorm(x) <= mostCoordinate*mostCoordinate/2 {
 		return true

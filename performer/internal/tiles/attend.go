@@ -27,7 +27,8 @@ type call[T dense.Float] struct {
 	keys, values scratch.Buffer[T] // copies of K and V
 }
 
-// The output of a query that sees no key is zero. Bits do not depend on GOMAXPROCS.
+// Attend computes the outputs. The output of a query that sees no key is zero. Bits do not depend
+// on GOMAXPROCS.
 func Attend[T dense.Float](a Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 && a.LogSums == nil {
 		return

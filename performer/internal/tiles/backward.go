@@ -16,7 +16,8 @@ const (
 	gradientSegments = 8         // the most segments of queries
 )
 
-// DOut (Lq×dv) is the gradient with respect to the outputs.
+// Gradients holds the inputs of Backward for one head, and the gradients DQ, DK and DV that
+// Backward writes. DOut (Lq×dv) is the gradient with respect to the outputs.
 type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 	Scores                    Scores
@@ -34,8 +35,11 @@ type Gradients[T dense.Float] struct {
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
-// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Gradients
-// of keys that no query sees and of queries that see no key are zero.
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Backward
+// computes P again a tile at a time.
+//
+// Gradients of keys that no query sees and of queries that see no key are zero. Bits do not depend
+// on GOMAXPROCS.
 func Backward[T dense.Float](g Gradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.Gradients = g
@@ -131,6 +135,7 @@ func (b *backward[T]) collect() {
 	}
 }
 
+// forward computes the statistics of some queries.
 func (b *backward[T]) forward(piece int) {
 	lo := piece * gradientQueries
 	hi := min(lo+gradientQueries, b.Q.Rows)

@@ -10,7 +10,7 @@ import (
 )
 
 // fewQueries is the largest number of queries for which scores have a row for each query. A vector
-// of scores of one key would be nearly empty for so few queries.
+// of scores of one key would be nearly empty for so few queries. The bits are the same.
 const fewQueries = 8
 
 type few[T dense.Float] struct {

@@ -53,6 +53,7 @@ func (m *Mask[T]) near(j int) (from, to int) {
 	return j - m.Window, j + m.Window + 1
 }
 
+// Together reports whether the keys lo ≤ j < hi are of one chunk.
 func (m *Mask[T]) Together(lo, hi int) bool {
 	if m.Chunk == 0 {
 		return true
@@ -69,7 +70,8 @@ func (m *Mask[T]) from(place, first, end int) int {
 	return min(max(place-m.Past-first, 0), end-first)
 }
 
-// Queries returns the run from ≤ i − first < to of queries first ≤ i < end that see key j.
+// Queries returns the run of queries from ≤ i − first < to, of the queries first ≤ i < end, that
+// see key j, apart from Pairs.
 func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	to = end - first
 	switch sink := j < m.sinks(); {
@@ -118,7 +120,8 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 // A tile has the keys from a multiple of [Keys] to the next multiple.
 type Part struct{ From, To int }
 
-// AppendParts ignores Valid and Pairs. A tile may have two parts.
+// AppendParts appends the parts of n keys that the queries first ≤ i < end see, apart from Valid
+// and Pairs. A tile may have two parts.
 func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	for _, keys := range m.keys(first, end, n) {
 		for lo := keys.from; lo < keys.to; {
@@ -130,7 +133,8 @@ func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	return parts
 }
 
-// seeing ignores Valid and Pairs.
+// seeing returns the run of n queries that see one of the keys lo ≤ j < hi, apart from Valid and
+// Pairs.
 func (m *Mask[T]) seeing(lo, hi, n int) run {
 	from, to := 0, n
 	if m.local() && lo >= m.sinks() {
@@ -169,7 +173,7 @@ type view[T dense.Float] struct {
 	slopes     *slopes[T]      // nil without a slope
 }
 
-// With pairs, view uses memory for Keys×(end−first) changes.
+// view returns the view of a tile. With pairs it uses memory for Keys×(end−first) changes.
 func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) view[T] {
 	w := view[T]{mask: m, first: first, end: end, lo: lo}
 	if m.Slope != 0 {
@@ -229,8 +233,9 @@ func (w *view[T]) open(j, i int) bool {
 }
 
 // product adds s·x to y by mul. s are weights of pairs, keys×queries. The rows of x belong to the
-// queries if ofQueries is set, and otherwise to the keys. A pair whose query does not see the key
-// has the weight zero, and adds nothing even if x is not finite. clean is memory for x.
+// queries if ofQueries is set, and otherwise to the keys; the rows of y belong to the other side. A
+// pair whose query does not see the key has the weight zero, and adds nothing even if x is not
+// finite. clean is memory for x.
 func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
 	if !w.closed || layout.Finite(x) {
 		mul(s, x, y)

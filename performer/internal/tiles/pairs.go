@@ -30,7 +30,8 @@ func (p *Pairs[T]) maskRow(i int) []bool {
 	return p.Mask.Row(min(p.Sequence, p.Mask.Batch-1), min(p.Head, p.Mask.Heads-1), min(i, p.Mask.Rows-1))
 }
 
-// blind reports whether no query first ≤ i < end sees a key lo ≤ j < hi.
+// blind reports whether no query first ≤ i < end sees a key lo ≤ j < hi by Mask and the columns of
+// Bias.
 func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 	if !p.Bias.IsZero() && lo >= p.Bias.Cols || !p.Mask.IsZero() && lo >= p.Mask.Cols {
 		return true

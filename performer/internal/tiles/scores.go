@@ -17,7 +17,8 @@ type Scores struct {
 	Sink           float64 // at least 0
 }
 
-// sum is without Sink. The result and sum are over exp(peak).
+// Total returns the sum of the weights of a query plus Sink, both over exp(peak). sum is without
+// Sink.
 func (s Scores) Total(sum, peak float64) float64 {
 	if s.Sink == 0 {
 		return sum
@@ -47,6 +48,7 @@ func CapRow[T dense.Float](s Scores, scores, memory []T) {
 	softcap(scores, capIn[T](s.Softcap), memory)
 }
 
+// Weigh replaces the scores x of a query by its weights.
 func Weigh[T dense.Float](s Scores, x []T) {
 	if s.Unnormalised {
 		vecmath.Exp(x, x)

@@ -16,9 +16,13 @@ import (
 // second cache, and a product with the values of these keys is a single sum.
 const Keys = 256
 
-// Tile is the scratch memory of one goroutine for a block of queries. The scores are transposed:
-// the queries are the packed operand, and are packed once for all tiles. The sum of the weights
-// takes one addition for each score, for all queries at once, in the order of the sums of values.
+// Tile is the scratch memory of one goroutine for a block of queries. It holds their scores for
+// Keys keys, with a row for each key. For each query it holds the sums, the sum of the weights and
+// the largest score so far.
+//
+// The scores are transposed: the queries are the packed operand, and are packed once for all tiles.
+// The sum of the weights takes one addition for each score, for all queries at once, in the order
+// of the sums of values.
 type Tile[T dense.Float] struct {
 	scoring Scores
 	queries matmul.Packed[T]  // transposed
@@ -41,6 +45,8 @@ type Tile[T dense.Float] struct {
 	zeros         []T
 }
 
+// NewTile returns a tile from a pool for the queries q and values of dimension dv, before the first
+// key.
 func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] {
 	t := pool.Get[Tile[T]](&tiles)
 	n := q.Rows
@@ -77,8 +83,9 @@ func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
 	}
 }
 
-// Keys that no query sees are not read, and tiles without a seen key cost no products. Outputs do
-// not depend on how queries are divided into tiles.
+// AddSeen adds the keys and values that the queries of the tile see. These are the queries from
+// query first on of the mask. Keys that no query sees are not read, and tiles without a seen key
+// cost no products. Outputs do not depend on how queries are divided into tiles.
 func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	end := first + len(t.peaks)
 	if end == first {
@@ -92,7 +99,8 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	}
 }
 
-// The parts are valid until the next call.
+// Parts returns the parts of n keys that the queries of the tile see, see [Mask.AppendParts]. They
+// are valid until the next call.
 func (t *Tile[T]) Parts(mask *Mask[T], first, n int) []Part {
 	t.parts = mask.AppendParts(t.parts[:0], first, first+len(t.peaks), n)
 	return t.parts
@@ -176,6 +184,7 @@ func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	return any
 }
 
+// weigh replaces scores by weights, and adds the weights to the sums of weights.
 func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	t.raiseAll(scores)
 	clear(t.added)
@@ -191,13 +200,14 @@ func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 	}
 }
 
-// The output of a query that has seen no key is zero.
+// Finish writes the outputs of the queries. The output of a query that has seen no key is zero.
 func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 	for i := range dst.Rows {
 		t.FinishRow(t.scoring, dst.Row(i), i)
 	}
 }
 
+// FinishRow writes the output of query i. scoring is the scoring of the tile, or has another Sink.
 func (t *Tile[T]) FinishRow(scoring Scores, dst []T, i int) {
 	if !t.seen[i] {
 		clear(dst)

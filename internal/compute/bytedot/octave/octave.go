@@ -8,6 +8,8 @@
 // weight is rounded by the threshold of its row, d/64 with d = 1, 3, … 63:
 //
 //	w = ⌊(⌊2^(−q)·p(s)⌋ + d)/64⌋
+//
+// The mean over all thresholds is p(s)·2^(−q)/64 rounded to a multiple of 1/32, half up.
 package octave
 
 const (
@@ -23,6 +25,7 @@ const (
 // rounding of each step its relative error is at most 1.51e-4.
 var Coefficients = [4]int16{16319, -5659, 990, -110}
 
+// Multiply returns a·b in units of 2⁻¹⁵, rounded as processors round it.
 func Multiply(a, b int16) int16 { return int16((int32(a)*int32(b) + 1<<14) >> 15) }
 
 // Threshold returns the odd number of 1/64 that is added to a weight of a row before the weight is
