@@ -274,8 +274,6 @@ func (p *pass[T]) call(at int, u unit[T], processors int) sequence.Call[T] {
 	return c
 }
 
-// differentiate computes the gradients of a head of keys in a sequence. Gradients of keys and
-// values are summed over the units.
 func (p *pass[T]) differentiate(at, key, processors int) {
 	b, group := p.b, p.b.heads/p.b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= key*group })

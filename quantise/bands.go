@@ -96,7 +96,6 @@ type bands struct {
 	parts   []part
 }
 
-// part is the digits of one width of the codes of a row.
 type part struct {
 	width, elements, words int
 	places                 []uint32
@@ -264,7 +263,6 @@ func withBias(ratio float32, bias float64) float32 {
 	return math.Float32frombits(math.Float32bits(ratio)&^biasBits | k)
 }
 
-// roundBands rounds the rotated vector of p by parts, and sets the law of its errors.
 func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	b := q.bands
 	dst.several, dst.scale, dst.rounding, dst.perDimension, dst.bias = b.several, 0, 0, 0, 0

@@ -152,7 +152,6 @@ func (e *encoder[T]) end(q *quantiser[T]) {
 	q.encoders.Put(e)
 }
 
-// encode writes the code of row i to e.row, and returns the numbers beside it.
 func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err error) {
 	y := e.rotated.Rows(i + 1).Row(i)
 	norm, err := normOf(y, e.x.Row(i))

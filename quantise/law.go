@@ -166,9 +166,9 @@ func (x *Query) undivided(difference float64) float64 {
 }
 
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
-// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
-// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
-// the bands with the largest errors may have cosines near 0.
+// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. The cosine ρ is uncertain by
+// its standard error, so an estimate of 1 or more does not imply ρ = 1. Errors of several bands
+// have no such factor, because the bands with the largest errors may have cosines near 0.
 func (r *rounded) averageOf(cosine, across float64) float64 {
 	if r.several {
 		return across

@@ -165,7 +165,6 @@ func product(x, a dense.Matrix[float64]) dense.Matrix[float64] {
 	return y
 }
 
-// principal returns the eigenvectors of xᵀx as rows, those of the largest eigenvalues first.
 func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	d := x.Cols
 	square := dense.New[float64](d, d)

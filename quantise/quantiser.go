@@ -156,7 +156,6 @@ type quantiser[T dense.Float] struct {
 	estimators pool.Of[estimator[T]]
 }
 
-// coder is what quantisers with different centres share.
 type coder[T dense.Float] struct {
 	options  Options
 	in, out  int

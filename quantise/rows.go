@@ -182,7 +182,6 @@ func (r cluster) find(i int) int {
 
 func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
 
-// before returns the number of rows of the cluster with numbers below id.
 func (r cluster) before(id int) int {
 	if len(r.blocks) == 0 || r.blocks[0].ids == nil {
 		return min(id, r.n)

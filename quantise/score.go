@@ -114,7 +114,6 @@ func (x *Query) errorBound(s *shift, z, variance, bias float64) (law, rounding f
 	return float64(z * math.Sqrt(variance/one.dimensions)), float64(z*rounding*math.Sqrt(1+variance)) + bias
 }
 
-// offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
 func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if x.k == 0 {
 		return

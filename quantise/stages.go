@@ -41,10 +41,10 @@ func (s *search[T]) find() {
 	s.run()
 }
 
-// findStaged finds the best rows of one query in two stages, and reports whether it has. A search t
-// of the signs reads a sample of rows, and stops if the upper bounds of many exceed the expected
-// worst of the best k. Otherwise t reads all signs, s estimates the 2k best rows of t, and then the
-// rows whose upper bounds exceed the worst of the best k so far, in descending order of bounds.
+// findStaged finds the best rows of one query in two stages, and reports whether it has. Unless a
+// search t of the signs of a sample of rows stops, t reads all signs, s estimates the 2k best rows
+// of t, and then the rows whose upper bounds exceed the worst of the best k so far, in descending
+// order of bounds.
 func (s *search[T]) findStaged() bool {
 	x, o := s.queries[0], &s.options
 	if s.q.signs == nil || len(s.queries) > 1 || s.rows.n < stagedRows || x.k == 0 || x.k > s.rows.n/(4*stagedShare) || !(x.norm > 0) ||

@@ -265,8 +265,6 @@ func encode(all []Column, t *Table) (dense.Matrix[float64], error) {
 	return x, nil
 }
 
-// encode writes the columns of points for a text into dst, which is zero and has c.width()
-// elements.
 func (c *Column) encode(dst []float64, text string, line int) (err error) {
 	k, found := slices.BinarySearch(c.Categories, text)
 	switch gone := missing(text); {

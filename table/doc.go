@@ -12,8 +12,8 @@
 // number is decimal and finite. A date is 2006-01-02, with or without a time (15:04, 15:04:05)
 // after a T or a space, and a zone (Z, +01:00).
 //
-// Fit determines the kind of each column from the values that are not missing. Shares are of the
-// values that are not missing. Rows of the table become points, in these columns:
+// Fit determines the kind of each column from the values that are not missing. Rows of the table
+// become points, in these columns:
 //
 //	kind          condition                             columns of points
 //	constant      the values do not vary                none
@@ -32,8 +32,9 @@
 //
 // If values are missing, a further column of points is 1 for these rows. Options.Category makes a
 // column yes/no or a category without the conditions of other kinds. A missing number, date or
-// yes/no becomes the mean, and a missing category becomes zeros. So does a value of yes/no or of a
-// category that Fit has not seen, if no column stands for other values.
+// yes/no becomes the mean, and a missing category becomes zeros. If no column stands for other
+// values, a value that Fit has not seen becomes the mean in a column of yes/no, and zeros in a
+// category.
 //
 // Targets are classes with Options.Classes, or if fewer than half of the targets are numbers. Fit
 // and Score leave out rows without a target. docs/learning.md has an example and the cases in which

@@ -54,7 +54,6 @@ func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
 	return &Predictions{Mean: mean.Data, Half: half.Data}
 }
 
-// losses returns squared errors, or log-losses, with NaN for an unknown class.
 func (p *Predictions) losses(y []float64) []float64 {
 	loss := make([]float64, len(y))
 	for i, v := range y {

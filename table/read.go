@@ -97,7 +97,6 @@ func New(names []string, rows [][]string) (*Table, error) {
 	return t, nil
 }
 
-// add appends a row, which add changes, or sets the names.
 func (t *Table) add(row []string, line int) error {
 	for j, text := range row {
 		if row[j] = strings.TrimSpace(text); !utf8.ValidString(text) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 )
 
-// groups returns the numbers of the groups of the rows, or of their times in order, or nil.
 func (t *Table) groups(o Options) ([]int, error) {
 	group := make([]int, len(t.rows))
 	switch {

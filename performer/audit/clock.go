@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// clock predicts the time of exact attention from the time of a small call.
 type clock struct {
 	forward func()
 	work    float64 // the predicted work of the small call

@@ -22,7 +22,6 @@ const (
 	sameError = 1e-6
 )
 
-// estimate is the relative error of all rows of heads, estimated from sampled rows.
 type estimate struct {
 	// error is √(Σ y_i/p_i / Σ x_i/p_i) over the sampled rows, with y_i = ‖out_i−exact_i‖²,
 	// x_i = ‖exact_i‖² and the probability p_i of the row to be sampled [Särndal et al. 1992].

@@ -35,7 +35,7 @@ type Options struct {
 //
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1.
 //
-// and at most 1.
+// The probability is at most 1, and Measure samples each row of q at most once for each head.
 //
 // Measure computes exact attention of the sampled rows once for all approximations, in
 // O(H·Rows·Lk·(d+dv)) time for H heads and Lk keys of dimension d with values of dimension dv. If

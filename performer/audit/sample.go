@@ -17,7 +17,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// sample is a random sample of rows of q for each head.
 type sample[T dense.Float] struct {
 	input      input[T]
 	population int // the number of rows of q
@@ -37,7 +36,6 @@ type headSample[T dense.Float] struct {
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
 
-// newSample draws rows of q for each head, or all if there are fewer, with their average outputs.
 func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*sample[T], error) {
 	s := &sample[T]{input: x, population: x.q.Rows}
 	if s.population == 0 {

@@ -9,8 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// pilot is a number of features m₀, a power of two from 8 to 4096, and two parts of the variance of
-// a replicate Y₀ + Δ, which is at most their sum.
 type pilot struct {
 	features int
 
@@ -39,9 +37,8 @@ const (
 // unbiased.
 //
 // To find a number m₀ of features, Pilot computes 72·m₀ random features of each key and exact
-// attention of 4·m₀ queries, and sorts the queries by norm. On two processors Pilot takes half as
-// long as Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k
-// (Lk×d) and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
+// attention of 4·m₀ queries, and sorts the queries by norm. For q (Lq×d), k (Lk×d) and v (Lk×dv),
+// Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
 // If 4096 features are too few, or if NaN, ±Inf or large norms prevent a prediction, Pilot returns
 // 4096 or 8 features, and an error that says why. With too few features, estimates are unbiased,

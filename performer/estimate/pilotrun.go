@@ -17,7 +17,6 @@ const (
 	pilotSamples = 6  // frequencies of each distribution for an output
 )
 
-// pilotRun computes terms of the variance of replicates, in rounds of samples.
 type pilotRun[T dense.Float] struct {
 	u            *Unbiased[T]
 	q, k         dense.Matrix[T]
@@ -74,7 +73,6 @@ func (l *pilotRun[T]) round(ctx context.Context) error {
 	return nil
 }
 
-// sample adds a sample of output i, which represents a number of outputs.
 func (l *pilotRun[T]) sample(ctx context.Context, i int, represents float64) error {
 	if err := contextError(ctx); err != nil {
 		return err
@@ -89,7 +87,6 @@ func (l *pilotRun[T]) sample(ctx context.Context, i int, represents float64) err
 	return nil
 }
 
-// exactRow is exact attention of one query q over the keys k_j that it sees.
 type exactRow struct {
 	scores   []float64 // Scale·qᵀk_j
 	norms    []float64 // Scale·‖q+k_j‖²

@@ -227,7 +227,6 @@ func (u *Unbiased[T]) halves(ctx context.Context, blocks, m int, q, k, v dense.M
 	return nil
 }
 
-// half sets r to the sum over a number of blocks of m features, with one block in memory.
 func (u *Unbiased[T]) half(ctx context.Context, r *ratios, blocks, m int, q, k, v dense.Matrix[T]) error {
 	r.reset(q.Rows, v.Cols)
 	for range blocks {

@@ -14,7 +14,6 @@ type stateRecipe[T dense.Float] struct {
 	Sums   dense.Matrix[T] // S, Hv·dk×dv
 }
 
-// stateShape must be equal in a file and in the state that reads it.
 type stateShape struct {
 	Rule                        Rule
 	NormaliseKeys               bool

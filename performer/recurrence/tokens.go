@@ -51,7 +51,6 @@ func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	return x
 }
 
-// keyOf returns the head of keys that a head of values reads.
 func (r *recurrence[T]) keyOf(head int) int { return head * r.keyHeads / r.valueHeads }
 
 func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {

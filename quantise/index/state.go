@@ -30,9 +30,9 @@ func (o *settings) check() error {
 
 func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
-// state is the rows of an index at one time. It never changes after its publication: the next state
-// is a copy with a set live of its own. Later states append to codes, ids and rows, in memory that
-// this state never reads.
+// state is the rows of an index at one time. A state never changes after its publication: the next
+// state is a copy with a set live of its own. Later states append to codes, ids and rows, in memory
+// that this state never reads.
 type state[K ID, T dense.Float] struct {
 	*settings
 	codes  quantise.Codes[T] // may have more rows than ids, of later states

@@ -70,7 +70,6 @@ func (c *choice) unseen(n int) (first int, held bool) {
 	return first, c.learns && n < first+unseenRows
 }
 
-// bandsOf returns the model with bands of errors at rows, in units of the scales.
 func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
 	found.Bands = relativeBands
 	if found.space.kernel != nil {

@@ -146,13 +146,11 @@ func (s *sampler) add(y []float64, take func() row) {
 	}
 }
 
-// cut keeps the rows of the least ranks, in their order.
 func (s *sampler) cut() {
 	slices.SortFunc(s.rows, func(a, b row) int { return cmp.Compare(s.ranks[a.number], s.ranks[b.number]) })
 	s.rows = s.rows[:min(len(s.rows), s.most)]
 }
 
-// keep adds row n, counted from 1 on, to a random sample of up to most rows.
 func (s *sampler) keep(rows *[]row, most, n int, take func() row) {
 	if len(*rows) < most {
 		*rows = append(*rows, take())

@@ -56,7 +56,6 @@ func New(ctx context.Context, a dense.Matrix[float64]) (*Factor, error) {
 	return c, nil
 }
 
-// keep prepares block i on the diagonal, whose upper triangle is R, for solutions.
 func (c *Factor) keep(i int, block dense.Matrix[float64]) {
 	pivots := make([]float64, block.Rows)
 	for j := range pivots {

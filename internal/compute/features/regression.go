@@ -37,7 +37,6 @@ func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	return &Regression{dense.Of(r.Weights.Rows, p, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n : n+p]}}, r.Logs[n+p:]
 }
 
-// Intercepts returns the means of the functions at φ = 0.
 func (r *Regression) Intercepts() []float64 {
 	b := slices.Clone(r.TargetMean)
 	for i, v := range r.FeatureMean {

@@ -128,7 +128,6 @@ func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	k.across(x, segment, s)
 }
 
-// stagesAcross returns the binary logarithm of the number of segments of x.
 func stagesAcross[T Float](x []T) int {
 	if len(x) < memory/simd.Size[T]() {
 		return outer

@@ -211,8 +211,6 @@ func (x *copied[T]) add(a *operand[T], i, height, l, n int) {
 	x.strips = append(x.strips, leftAt(&to, 0, 0))
 }
 
-// shape returns the number of rows in memory, and their stride, of a copy of height rows and n
-// columns of A.
 func shape[T Float](a *operand[T], height, n int) (rows, stride int) {
 	if a.trans {
 		height, n = n, height

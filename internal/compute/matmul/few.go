@@ -82,7 +82,6 @@ func (p *few[T]) at(i, j, last int) target[T] {
 	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
 }
 
-// dots computes columns from ≤ j < to of C. Each column of B is adjacent elements.
 func (p *few[T]) dots(s *sums[T], from, to int) {
 	k := best[T]()
 	whole := from + (to-from)/k.lanes*k.lanes

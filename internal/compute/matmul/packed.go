@@ -104,8 +104,6 @@ func (t *packing[T]) Piece(piece int) {
 
 func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
-// packPanel writes a panel: n rows of vectors·k.lanes elements, with lanes elements from b and then
-// zeros.
 func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col int) {
 	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {

@@ -52,7 +52,6 @@ type square[T Float] struct {
 
 var squares pool.Pair[square[float32], square[float64]]
 
-// Piece adds one block of inner indices to the rows of one strip and the columns of one slab.
 func (s *square[T]) Piece(piece int) {
 	k, n := best[T](), s.p.cols
 	all := len(s.bands) * s.strips

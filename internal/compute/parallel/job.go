@@ -36,7 +36,6 @@ const (
 
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
 
-// ticket admits a helper to one call of a job.
 type ticket struct {
 	j    *job
 	call uint64

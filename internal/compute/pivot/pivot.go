@@ -294,7 +294,6 @@ func (c *Chooser[T]) extend() {
 	matmul.Pack(&b.known, mixed)
 }
 
-// invert sets dst to L⁻ᵀ for the triangle L = lower.
 func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	var column [blockPivots]float64
 	for j := range dst.Rows {

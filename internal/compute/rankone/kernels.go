@@ -63,7 +63,6 @@ func take[T dense.Float](p *Pass[T]) {
 	}
 }
 
-// shape returns the number of elements of a vector and the largest number of vectors of a panel.
 func shape[T dense.Float]() (lanes, vectors int) {
 	k := best[T]()
 	if k == nil {

@@ -169,7 +169,6 @@ func productsReference(dst []float32, rows, digits []uint64, n, words, queries, 
 	}
 }
 
-// dot returns the dot products of eight codes with two vectors of digits.
 func dot(codes, high, low uint64) (h, l int64) {
 	for range 8 {
 		c := int64(codes & 255)

@@ -30,8 +30,6 @@ func limitOf[T Float]() T {
 	return limit64
 }
 
-// withoutLarge returns the elements of x, at most group elements, with 0 in place of elements
-// beyond the limit.
 func withoutLarge[T Float](x []T) (small [group]T) {
 	limit := limitOf[T]()
 	for i, v := range x {

@@ -16,5 +16,4 @@ package vecmath
 
 type Float interface{ float32 | float64 }
 
-// first returns the first n elements of x, and panics if len(x) < n.
 func first[T Float](x []T, n int) []T { return x[:n:len(x)] }

@@ -68,7 +68,6 @@ func isArray(t reflect.Type) bool {
 	return ok
 }
 
-// fill writes the elements of the tensor to v, a pointer to a slice or a matrix.
 func fill(v any, t safetensors.Tensor) error {
 	switch m := v.(type) {
 	case *dense.Matrix[float32]:

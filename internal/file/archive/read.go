@@ -15,9 +15,9 @@ import (
 
 // Read reads a value that Write wrote with the same T, V and name, to the end of r.
 //
-// The error begins with of, a package, and names the part that is missing, damaged or unknown. It
-// names the part that is missing, damaged, unknown or of another type, or wraps the error of r. No
-// input makes Read panic or allocate more than a multiple of the bytes that r has delivered.
+// The error begins with of, a package. It names the part that is missing, damaged, unknown or of
+// another type, or wraps the error of r. No input makes Read panic or allocate more than a multiple
+// of the bytes that r has delivered.
 func Read[T dense.Float, V any](r io.Reader, of, name string) (v V, err error) {
 	f, err := safetensors.Read(r)
 	err = decode(f, err, true, of, name, typeName[T](), reflect.ValueOf(&v).Elem())
@@ -115,8 +115,7 @@ func (d *decoder) text(name string) (string, error) {
 	return s, nil
 }
 
-// part fills v, which is zero, from the part of the given name. depth counts the interfaces around
-// v.
+// depth counts the interfaces around v.
 func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	if isArray(v.Type()) {
 		return d.array(name, v)

@@ -1,7 +1,6 @@
 // Package registry knows the recipes of values with files: structs of exported fields from which
-// the values can be made again. This package links nothing of files, so a program that uses a type
-// with a recipe links no file format. This package links nothing of files, so a program that uses a
-// type with a recipe links no file format.
+// the values can be made again. Package archive writes and reads recipes. This package links
+// nothing of files, so a program that uses a type with a recipe links no file format.
 package registry
 
 import (
@@ -44,7 +43,6 @@ func Named(values ...any) map[string]any {
 	return named
 }
 
-// recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 
 // RegisterFunc adds a function that returns the recipe of a V. It serves a V that is not Made

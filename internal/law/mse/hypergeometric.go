@@ -109,7 +109,6 @@ func damped(a, b, t float64) float64 {
 // neither the factor nor the terms leave the range of float64.
 type decay struct{ rest float64 }
 
-// due returns the part of the factor to apply at terms of the given size, 1 for small terms.
 func (d *decay) due(size float64) float64 {
 	const part = 300
 	if d.rest < part || math.Abs(size) < 1e120 {

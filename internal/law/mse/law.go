@@ -162,7 +162,6 @@ func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Softmax)
 }
 
-// derived is the source of laws that follow from the covariance of two rows, which comments derive.
 const derived = "from the covariance of two rows"
 
 func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {

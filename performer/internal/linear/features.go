@@ -8,8 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// features computes the features of a map for queries and of a map for keys, or their logarithms if
-// both maps are LogMaps.
 type features[T dense.Float] struct {
 	query, key rff.Map[T]
 	logs       bool

@@ -85,7 +85,6 @@ func (a *Attention[T]) Forward(c sequence.Call[T]) {
 	}
 }
 
-// forwardAll computes the outputs of queries that all see all keys that count.
 func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 	if c.Q.Rows == 0 || c.V.Cols == 0 {
 		return

@@ -18,8 +18,8 @@ type ByPlace[T dense.Float] struct {
 
 var byPlaces pool.Pair[ByPlace[float32], ByPlace[float64]]
 
-// ByPlace returns the queries of c by place, and room for their outputs. The caller gives it to
-// Release.
+// ByPlace returns the queries of c by place, and room for their outputs. The caller gives the
+// result to Release.
 func (c Call[T]) ByPlace() *ByPlace[T] {
 	x := pool.Get[ByPlace[T]](&byPlaces)
 	x.c = c
@@ -44,7 +44,6 @@ func (x *ByPlace[T]) Places() []int {
 	return x.places
 }
 
-// Release writes the outputs to the call, and returns x to its pool.
 func (x *ByPlace[T]) Release() {
 	if n := x.c.Q.Heads; n > 1 {
 		for i := range x.Out.Rows {

@@ -28,8 +28,8 @@ type Selection[T dense.Float] struct {
 
 var selections pool.Pair[Selection[float32], Selection[float64]]
 
-// Select returns the selection of a bidirectional or causal backward pass. The caller gives it to
-// Scatter.
+// Select returns the selection of a bidirectional or causal backward pass. The caller gives the
+// result to Scatter.
 func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -54,7 +54,7 @@ func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 }
 
 // SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The
-// caller gives it to Scatter.
+// caller gives the result to Scatter.
 func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]

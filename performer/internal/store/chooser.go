@@ -88,7 +88,6 @@ func (c *chooser[T]) clone() chooser[T] {
 	return x
 }
 
-// together returns how many of the next tokens read equal numbers of keys.
 func (c *chooser[T]) together(tokens int) int {
 	if !c.paced {
 		return math.MaxInt
@@ -96,7 +95,6 @@ func (c *chooser[T]) together(tokens int) int {
 	return Segment - tokens%Segment
 }
 
-// exact reports whether queries of a call read all keys in any case.
 func (c *chooser[T]) exact(on *call[T]) bool {
 	for _, p := range c.paces {
 		if p.Keys > 0 && on.s.tokens() > p.Keys+More {

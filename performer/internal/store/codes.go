@@ -100,7 +100,6 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	c.encoding = encoding[T]{}
 }
 
-// together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {
 	if s.places.drops() { // each query sees other first tokens
 		return 1
@@ -157,7 +156,6 @@ func (c *codes[T]) outputs() {
 	}
 }
 
-// Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
 func (c *codes[T]) Piece(i int) {
 	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
 	if c.chooser.skips(h) {

@@ -17,13 +17,11 @@ type Places struct {
 // reach is the number of earlier tokens that a query sees, apart from sinks, or 0 for all tokens.
 func (p Places) reach() int { return p.Window + max(p.Chunk-1, 0) }
 
-// drops reports whether a store drops tokens that no later query sees.
 func (p Places) drops() bool { return p.reach() > 0 }
 
 // spare returns the number of tokens that a store which drops tokens can always take back.
 func (p Places) spare() int { return max(p.reach()/16, Segment) }
 
-// first returns the first token that the query of a token sees, apart from sinks.
 func (p Places) first(token int) int {
 	switch {
 	case p.Window > 0:

@@ -52,7 +52,6 @@ func (w *work[T]) sum(c *codes[T], h, piece int) {
 	w.valueMeans.collect(&s.means[1], values, &w.part)
 }
 
-// bounds returns bounds of the keys and of the values of a run of a head.
 func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
 	for lo, n := r.from, 0; lo < r.to; lo += n {
 		n = min(r.to-lo, c.size-lo%c.size)

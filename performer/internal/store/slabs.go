@@ -25,7 +25,6 @@ type slabs[T dense.Float] struct {
 // slabTokens is the number of tokens of a slab: with fewer, processors read ahead less.
 const slabTokens = 1 << 12
 
-// newSlabs returns empty slabs, with a window of about a quarter of its tokens, at least so many.
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
 	size := slabTokens
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
@@ -65,7 +64,6 @@ func newColumn[E uint64 | float32 | float64, T dense.Float](s *slab[T], width, t
 	return c
 }
 
-// of returns the rows of so many tokens from token at on.
 func (c *column[E]) of(at, tokens int) []E {
 	return c.data[at/c.tokens*c.width:][:tokens/c.tokens*c.width]
 }
@@ -78,7 +76,6 @@ func (c *column[E]) numbers(at, tokens int) any { return c.of(at, tokens) }
 
 func (c *column[E]) count(to *counts) { add[E](to, Segment/c.tokens*c.width) }
 
-// written returns the columns that files have.
 func (s *slab[T]) written() []columns {
 	if s.own > 0 {
 		return s.columns[:s.own]

@@ -33,7 +33,6 @@ type Store[T dense.Float] struct {
 	cuts         cuts
 }
 
-// groups are keys and values of each head of keys.
 type groups[T dense.Float] [2][]dense.Matrix[T]
 
 func newGroups[T dense.Float](keyHeads, tokens int, dims [2]int) (g groups[T]) {
@@ -128,7 +127,6 @@ func (l *slabs[T]) checkMemory(places Places) error {
 
 func (s *Store[T]) tokens() int { return s.closed + s.open }
 
-// closedOf returns how many of n tokens are in closed segments.
 func (s *Store[T]) closedOf(n int) int { return max(n-s.keep, 0) / s.run * s.run }
 
 // Append appends at least one token.
@@ -183,7 +181,6 @@ func (s *Store[T]) recent(h int) (k, v dense.Matrix[T]) {
 	return s.tail[0][h].RowRange(0, s.open), s.tail[1][h].RowRange(0, s.open)
 }
 
-// close closes n tokens, and drops what no later query sees.
 func (s *Store[T]) close(in *groups[T], from, n int) {
 	s.segments.close(s, in, from, n)
 	s.closed += n

@@ -66,8 +66,6 @@ func (c *sums[T]) latest(h int) dense.Matrix[T] {
 	return c.all[h].Sums()
 }
 
-// addSettled adds the product of query with the sums of head h to out if the latest sums are
-// separate.
 func (c *sums[T]) addSettled(h int, out, query []T) {
 	if c.recent != nil {
 		settled := c.all[h].Sums()
@@ -81,7 +79,6 @@ func (c *sums[T]) countToken() {
 	}
 }
 
-// settle adds the sums of the last tokens to the sums of all earlier tokens.
 func (c *sums[T]) settle() {
 	for h := range c.recent {
 		if c.count > 0 {
@@ -122,7 +119,6 @@ func (c *sums[T]) scaledKey(h int) []T {
 	return key
 }
 
-// scaledQuery returns the weights of the sums for the query of head h of queries.
 func (c *sums[T]) scaledQuery(h int) []T {
 	query := c.queries.Rows(h+1).RowRange(h, h+1)
 	var scales []logscale.Scale

@@ -17,8 +17,8 @@ type Accumulator[T dense.Float] struct {
 	changes []logscale.Change
 }
 
-// Accumulator returns an empty accumulator for values of dimension dv. The caller may return it by
-// Drop.
+// Accumulator returns an empty accumulator for values of dimension dv. The caller may return the
+// Accumulator by Drop.
 func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	acc := e.memory.accumulators.Get()
 	acc.m = e.M

@@ -229,7 +229,6 @@ func (c *causal[T]) Piece(i int) {
 	}
 }
 
-// prefix adds the sums before each chunk for some features.
 func (c *causal[T]) prefix(g int) {
 	lo := g * featuresPerPrefix
 	hi := min(lo+featuresPerPrefix, c.e.M)

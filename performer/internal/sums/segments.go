@@ -24,7 +24,7 @@ type segments[T dense.Float] struct {
 	sums          [maxSegments]*Accumulator[T]
 }
 
-// segments returns segments of the keys before any sum. The caller releases them.
+// segments returns segments of the keys before any sum. The caller releases the segments.
 func (e *Engine[T]) segments(k, v dense.Matrix[T]) *segments[T] {
 	s := e.memory.segments.Get()
 	s.e, s.k, s.v, s.count = e, k, v, segmentsOf(k.Rows)

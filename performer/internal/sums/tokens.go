@@ -52,7 +52,6 @@ type directShare[T dense.Float] struct {
 // directColumns divides the number of columns of values of a share.
 const directColumns = 32
 
-// directOutputs writes the outputs of the first tokens and returns their number.
 func (c *causal[T]) directOutputs() int {
 	d := &c.direct
 	d.e, d.dst, d.q, d.k, d.v, d.valid = c.e, c.dst, c.Q, c.K, c.V, c.keys
@@ -93,7 +92,6 @@ func (c *causal[T]) skip(n int) {
 	c.resumes = n > 0
 }
 
-// raiseDirect sets the references of features with sums in state to 1.
 func (c *causal[T]) raiseDirect() {
 	sums := c.state.Rows(c.e.M)
 	for f := range sums.Rows {

@@ -135,7 +135,6 @@ func (b *backward[T]) collect() {
 	}
 }
 
-// forward computes the statistics of some queries.
 func (b *backward[T]) forward(piece int) {
 	lo := piece * gradientQueries
 	hi := min(lo+gradientQueries, b.Q.Rows)

@@ -184,7 +184,6 @@ func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	return any
 }
 
-// weigh replaces scores by weights, and adds the weights to the sums of weights.
 func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	t.raiseAll(scores)
 	clear(t.added)
