@@ -29,6 +29,7 @@ type reweighted[T dense.Float] struct {
 	nu   float64
 }
 
+// Blocks yields the rows with weights for Student-t noise, which are small for outliers.
 func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	return func(yield func(ridge.Block[T], error) bool) {
 		for b, err := range r.rows.Blocks() {

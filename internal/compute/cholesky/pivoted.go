@@ -92,6 +92,7 @@ func (p *Pivoted) exchange(a dense.Matrix[float64], left []float64, i, j int) {
 	}
 }
 
+// Factor returns the factorisation of the leading Rank rows and columns of A_PP.
 func (p *Pivoted) Factor() *Factor {
 	c := newFactor(p.R.ColRange(0, p.Rank))
 	c.keepAll()

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
+// Centring subtracts the means of blocks of rows from their features and targets.
 type Centring interface {
 	Len() int
 	Weight(i int) float64

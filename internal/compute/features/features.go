@@ -17,6 +17,7 @@ type Map[T dense.Float] interface {
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
+// Source computes the features of points. Goroutines may share it.
 type Source[T dense.Float] interface {
 	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. Centred subtracts in
 	// float64, so a large mean costs no accuracy beyond the rounding of the features.

@@ -15,6 +15,7 @@ const (
 	ListedMore = 2 * ListedStep // ListedProducts looks at as many addresses after the last
 )
 
+// ListedBytes returns the number of bytes of a query for ListedProducts.
 func ListedBytes(words, width int) int {
 	return headBytes + (words+chunkWords-1)/chunkWords*8/width*digitsEach(width)*headBytes
 }
@@ -57,6 +58,7 @@ func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perS
 	binary.LittleEndian.PutUint64(query[8:], uint64(low*(1<<width-1)))
 }
 
+// WholeOf reads the digits of a query for ListedProducts.
 func WholeOf(whole []int16, query []byte, places []uint32, width int) {
 	for i, at := range places[:len(whole)] {
 		whole[i] = int16(int8(query[at]))

@@ -70,6 +70,7 @@ func Magnitude[T float32 | float64](x []T) float64 {
 	return 0
 }
 
+// DigitWords returns the number of words of a query in the layout of Digits.
 func DigitWords(words, width int) int {
 	return constantWords + (words+stripWords-1)/stripWords*stripWords*digits(width)
 }

@@ -35,6 +35,7 @@ func blocks(words, width int, f func(element, word, lanes int)) {
 	}
 }
 
+// Pack writes codes below 1<<width into a row of Words(len(codes), width) words.
 func Pack(row []uint64, codes []uint8, width int) {
 	clear(row)
 	blocks(len(row), width, func(element, word, lanes int) {

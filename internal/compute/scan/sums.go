@@ -79,6 +79,7 @@ func Sums(dst []float32, rows, weights []uint64, n, words, width, sets, stride i
 	sums(dst, rows, weights, n, words, sets, stride, width)
 }
 
+// Collect copies the elements of a sum to dst, in ascending order.
 func Collect(dst, sum []float32, words, width int) {
 	blocks(words, width, func(element, word, lanes int) {
 		for j := range 32 / width {

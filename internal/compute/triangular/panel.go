@@ -14,6 +14,7 @@ type PanelFactor[T dense.Float] struct {
 	transposed, inverted bool
 }
 
+// Scratch is working memory. The zero value is ready for use.
 type Scratch[T dense.Float] struct {
 	packed matmul.Packed[T]
 	rows   []T

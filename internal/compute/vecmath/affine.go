@@ -18,6 +18,7 @@ func Scale[T Float](x []T, a T) {
 	affine(x, x, a, T(math.Copysign(0, -1))) // a number plus −0 is the number
 }
 
+// Multiply sets x[i] = x[i]·a[i]. a may be x.
 func Multiply[T Float](x, a []T) {
 	multiply(x, first(a, len(x)))
 }

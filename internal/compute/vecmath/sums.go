@@ -47,6 +47,7 @@ func SquaredDistance[T Float](x, y []T) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
+// Roundoff returns the unit roundoff of T: 2⁻²⁴ or 2⁻⁵³.
 func Roundoff[T Float]() float64 {
 	if T(1)+0x1p-30 == 1 {
 		return 0x1p-24

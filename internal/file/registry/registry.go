@@ -8,6 +8,7 @@ import (
 	"reflect"
 )
 
+// Made is a value that package archive writes as its recipe.
 type Made interface {
 	// Recipe returns a value of a type that Register knows, or an error if the value has no recipe.
 	Recipe() (any, error)

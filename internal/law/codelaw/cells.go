@@ -10,6 +10,7 @@ import (
 // ascend from Edges[0] = 0, and the last cell has no upper edge.
 type Cells struct{ Edges, Levels []float64 }
 
+// Uniform returns n cells of width step, with levels at their midpoints.
 func Uniform(n int, step float64) Cells {
 	c := Cells{make([]float64, n), make([]float64, n)}
 	for j := range n {

@@ -15,6 +15,7 @@ type Rows struct {
 	M, D     int
 }
 
+// RowsOf returns the rows of w, which may be nil.
 func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 	if w == nil {
 		return Rows{}
@@ -51,6 +52,7 @@ type Estimate struct {
 
 type Lawful interface{ Law() Law }
 
+// Over returns the law of the same features over other frequencies.
 func (l Law) Over(r Rows) Law {
 	l.rows = r
 	return l

@@ -25,6 +25,7 @@ type Pair[A, B any] struct {
 	b Of[B]
 }
 
+// Get returns a value of type V, which is A or B, as [Of.Get] does.
 func Get[V, A, B any](p *Pair[A, B]) *V { return of[V](p).Get() }
 
 func Put[V, A, B any](p *Pair[A, B], v *V) { of[V](p).Put(v) }

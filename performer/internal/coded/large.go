@@ -53,6 +53,7 @@ func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T])
 	}
 }
 
+// Finite returns x, or the largest number of its sign if x is infinite.
 func Finite[T dense.Float](x T) T {
 	if x-x == 0 {
 		return x
@@ -64,6 +65,7 @@ func Finite[T dense.Float](x T) T {
 	return T(math.Copysign(largest, float64(x)))
 }
 
+// PeakOf returns the largest size of a finite element of x.
 func PeakOf[T dense.Float](x dense.Matrix[T]) T {
 	var peak T
 	for i := range x.Rows {

@@ -118,6 +118,7 @@ func (r *Reference[T]) Raise(x []T, changes []Change) []Change {
 	return changes
 }
 
+// Undo reverts changes, the last one first.
 func (r *Reference[T]) Undo(changes []Change) {
 	for i := len(changes) - 1; i >= 0; i-- {
 		r.Set(changes[i].Feature, changes[i].From)
@@ -133,6 +134,7 @@ func Peaks[T dense.Float](dst []T, logs dense.Matrix[T]) {
 	vecmath.PeakRows(dst, logs.Data, logs.Stride, logs.Rows)
 }
 
+// AdmitsAll reports whether rows with these peaks are within the limits of the reference.
 func (r *Reference[T]) AdmitsAll(peaks []T) bool {
 	limit := r.limit[:len(peaks)]
 	for f, x := range peaks {
@@ -168,6 +170,7 @@ func (r *Reference[T]) ScaleKeys(logs dense.Matrix[T], totals []T) {
 	vecmath.ExpRows(logs.Data, logs.Stride, logs.Rows, r.high, r.low, totals)
 }
 
+// ScaleKey replaces the log-features ℓ of one key by exp(ℓ − R).
 func (r *Reference[T]) ScaleKey(logs []T) { vecmath.ExpDiff(logs, logs, r.high, r.low) }
 
 // ScaleQueries replaces the log-features ℓ of query i by exp(ℓ_f + R_f − M_i), where M_i is the

@@ -38,6 +38,7 @@ func Apply[T dense.Float](dst, x []T, s Scale) {
 	}
 }
 
+// Multiply multiplies x by s. Results beyond the range of T become ±Inf or zero.
 func Multiply[T dense.Float](x []T, s Scale) {
 	const least, greatest = 0x1p-100, 0x1p100
 	if f := s.Float64(); least <= f && f <= greatest {

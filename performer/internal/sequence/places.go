@@ -44,6 +44,7 @@ func (x *ByPlace[T]) Places() []int {
 	return x.places
 }
 
+// Release writes the outputs to the call, and returns x to its pool.
 func (x *ByPlace[T]) Release() {
 	if n := x.c.Q.Heads; n > 1 {
 		for i := range x.Out.Rows {

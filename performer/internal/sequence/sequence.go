@@ -159,6 +159,7 @@ func (c Call[T]) TrimCausal() Call[T] {
 	return c
 }
 
+// Span returns the keys first ≤ j < end from the first to the last key that counts.
 func (c *Call[T]) Span() (first, end int) {
 	if c.Valid == nil {
 		return 0, c.K.Rows

@@ -84,6 +84,7 @@ func (s *Store[T]) check(of string, parameters []string, marks []float64) error 
 	return s.content.checkMarks(marks)
 }
 
+// Check returns an error unless other can be merged.
 func (s *Store[T]) Check(other *Store[T]) error {
 	if err := s.check("other", other.parameters(), other.content.marks()); err != nil {
 		return err

@@ -220,6 +220,7 @@ func (s *Store[T]) Clone() *Store[T] {
 	return c
 }
 
+// Saved holds what a Store needs to return to an earlier number of tokens.
 type Saved[T dense.Float] struct {
 	time  int       // of cuts
 	tail  groups[T] // open tokens

@@ -55,6 +55,7 @@ func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	acc.Ref.Copy(other.Ref)
 }
 
+// Add adds the keys lo ≤ j < hi of k and their values in v to the sums.
 func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
 	w := e.Workspace(v.Cols)
 	for ; lo < hi; lo += e.Rows() {
@@ -111,6 +112,7 @@ func (acc *Accumulator[T]) Raise(x []T) {
 	rescale(acc.Sums(), acc.changes, 0, acc.m)
 }
 
+// RescaleLike rescales other sums with the same reference as the last Raise has rescaled acc.
 func (acc *Accumulator[T]) RescaleLike(sums dense.Matrix[T]) { rescale(sums, acc.changes, 0, acc.m) }
 
 // totalsOf sets totals to Σ_j weights_j·keys_j. Nil weights are 1.
@@ -193,6 +195,7 @@ func (acc *Accumulator[T]) merge(ref *logscale.Reference[T], more dense.Matrix[T
 	}
 }
 
+// AddRows adds rows lo ≤ i < hi of x to those of y, of the same shape and stride.
 func AddRows[T dense.Float](y, x dense.Matrix[T], lo, hi int) {
 	n := (hi - lo) * y.Stride
 	vecmath.AddScaled(y.Data[lo*y.Stride:][:n], x.Data[lo*x.Stride:][:n], 1)

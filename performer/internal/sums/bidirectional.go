@@ -19,6 +19,8 @@ type bidirectional[T dense.Float] struct {
 	direct bool             // features are not logarithms
 }
 
+// Forward computes attention over at least one key for the queries q (1, heads, Lq, d) into dst (1,
+// heads, Lq, dv).
 func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 	s := e.segments(k, v)
 	s.direct = e.Direct != nil && !e.Causal

@@ -81,6 +81,7 @@ func (e *Engine[T]) CheckMarks(marks []float64) error {
 	return nil
 }
 
+// Width returns the number of columns of the sums for values of dimension dv.
 func (e *Engine[T]) Width(dv int) int {
 	if e.Unnormalised {
 		return dv

@@ -76,6 +76,7 @@ func (t *Tile[T]) Release() {
 	pool.Put(&tiles, t)
 }
 
+// Add adds keys and values that all queries see.
 func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
 	for lo := 0; lo < k.Rows; lo += Keys {
 		hi := min(lo+Keys, k.Rows)
@@ -106,6 +107,7 @@ func (t *Tile[T]) Parts(mask *Mask[T], first, n int) []Part {
 	return t.parts
 }
 
+// AddPart adds the keys k and values v of a part that the queries of the tile see.
 func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask *Mask[T], first int, p Part) {
 	w := mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
 	t.add(k, v, &w)
