@@ -7,21 +7,18 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// AttendArgs holds the arguments of [Attend], which are those of scaled_dot_product_attention of
-// PyTorch and of the operator Attention of ONNX, for tensors of B sequences, H heads, L tokens and
+// AttendArgs holds the arguments of [Attend]: tensors of B sequences, H heads, L tokens and
 // dimension d. Fields of AttendArgs other than Q, K and V may be zero.
 type AttendArgs[T dense.Float] struct {
-	// Q (B, H, Lq, d), K (B, Hk, L, d) and V (B, Hk, L, dv) hold queries and keys of dimension d
-	// and values of dimension dv: for each of B sequences, Lq queries in H heads, and L keys and
-	// values in Hk heads. The number H of heads of queries is a multiple of the number Hk of heads
-	// of keys: head h of the queries reads head ⌊h/(H/Hk)⌋ of the keys. dense.TensorOf makes
-	// tensors from elements ordered by sequence, head, token and dimension, dense.SplitHeads from
-	// elements ordered by sequence, token, head and dimension.
+	// Q (B, H, Lq, d) holds Lq queries of dimension d in each of H heads of B sequences. K (B, Hk,
+	// L, d) and V (B, Hk, L, dv) hold L keys of dimension d and L values of dimension dv in each of
+	// Hk heads. Head h of H heads of queries reads head ⌊h·Hk/H⌋ of Hk heads of keys; H is a
+	// multiple of Hk. dense.TensorOf makes tensors from elements ordered by sequence, head, token
+	// and dimension, dense.SplitHeads from elements ordered by sequence, token, head and dimension.
 	Q, K, V dense.Tensor[T]
 
-	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede those of K
-	// and V, for each of Hk heads of B sequences. With P keys in PastK and L keys in K, the number
-	// of all keys is Lk = P + L.
+	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede K and V.
+	// With P keys in PastK and L keys in K, the number of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
 	// Lengths[b] = n lets the queries of sequence b see only the first n keys; a nil Lengths hides
@@ -29,41 +26,42 @@ type AttendArgs[T dense.Float] struct {
 	Lengths []int
 
 	// Mask is true where a query may see a key. Mask has the shape (B, H, Lq, Lk) of B sequences, H
-	// heads, Lq queries and Lk keys, or 1 in place of B, H or Lq, which is broadcast. If Mask has n
-	// columns, queries see none of the keys after the first n. Only [Exact] accepts a Mask with
-	// several rows; [Linear] and package blocks also accept a Mask with one row, for all queries.
+	// heads, Lq queries and the Lk keys of PastK and K, or 1 in place of B, H or Lq, which is
+	// broadcast. Queries see no key beyond the columns of Mask. Only [Exact] accepts a Mask with a
+	// row for each query; [Linear] and package blocks also accept a Mask with one row, for all
+	// queries.
 	//
-	// For each head, the first keys of a sequence are padding if Mask or Bias hides these keys from
-	// every query. The Chunk and the Sinks of an [Exact] are counted from the first key of a
-	// sequence that is not hidden as padding. The place of a key is the number of earlier keys,
-	// hidden or not, that are not padding.
+	// The first keys of a sequence are padding if Mask or Bias hides these keys from every query.
+	// The place of a key is the number of earlier keys, hidden or not, that are not padding. The
+	// Chunk and the Sinks of an [Exact] are counted from the first key of a sequence that is not
+	// hidden as padding.
 	Mask dense.Tensor[bool]
 
-	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores Scale·q_iᵀk_j of
-	// queries q_i and keys k_j after ExactOptions.Softcap. If Bias has n columns, queries see none
-	// of the keys after the first n, nor a key with the bias −Inf. Only [Exact] accepts a Bias.
+	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores of an [Exact] after
+	// ExactOptions.Softcap. A query sees no key whose Bias is −Inf, or beyond the columns of Bias.
+	// Only [Exact] accepts a Bias.
 	Bias dense.Tensor[T]
 
 	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.
 	// Computing Result.Scores takes about as much time as computing the outputs.
 	Scores Scores
 
-	// LogSums makes [Attend] of an [Exact] return in Result.LogSums the log sums of weights.
+	// LogSums makes [Attend] of an [Exact] return logarithms of sums of weights in Result.LogSums.
 	LogSums bool
 
 	// LearnBias makes [AttendBackward] return the gradient with respect to Bias, for which
 	// AttendBackward needs memory for one number per pair of query and key in each head.
 	LearnBias bool
 
-	// Out, of shape (B, H, Lq, dv), receives the outputs of dimension dv for Lq queries of H heads
-	// in B sequences. [Attend] allocates an Out that is zero, ordered in memory like Q: all heads
-	// of a token are adjacent, or all tokens of a head. Out must not share memory with other
-	// tensors of AttendArgs.
+	// Out (B, H, Lq, dv) receives the outputs of dimension dv for Lq queries of H heads in B
+	// sequences. [Attend] allocates an Out that is zero, ordered in memory like Q: all heads of a
+	// token are adjacent, or all tokens of a head. Out must not share memory with other tensors of
+	// AttendArgs.
 	Out dense.Tensor[T]
 }
 
-// Scores names none or one of four matrices of scores or weights, with an element for each query
-// and each key: the modes of the output qk_matmul_output of the operator Attention of ONNX.
+// Scores names one of four matrices of scores or weights of pairs of a query and a key, or none.
+// The four matrices are the modes of the output qk_matmul_output of the operator Attention of ONNX.
 type Scores int
 
 const (
@@ -80,10 +78,10 @@ type Result[T dense.Float] struct {
 	K, V   dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv): past and present keys and values
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 
-	// LogSums (B, H, Lq, 1) has the logarithm of the denominator of the output of each query, which
-	// is the sum of SinkWeight and of the weights of all keys; the logarithm is −Inf if the sum is
-	// zero. LogSums is the zero Tensor unless AttendArgs.LogSums is true. [Join] uses LogSums to
-	// combine outputs over separate parts of the keys.
+	// LogSums (B, H, Lq, 1) has, for each query, the logarithm of the sum of SinkWeight and of the
+	// weights of all keys. The logarithm is −Inf if the sum is zero. LogSums is the zero Tensor
+	// unless AttendArgs.LogSums is true. [Join] uses LogSums to combine outputs over separate parts
+	// of the keys.
 	LogSums dense.Tensor[T]
 }
 
@@ -99,8 +97,10 @@ type Result[T dense.Float] struct {
 // n − Lq if Lengths has n for the sequence, and i without PastK and Lengths, in each case less the
 // number of first keys that are padding. In causal attention a query does not see keys after the
 // place of the query. The Window, the Chunk and the Slope of an [Exact] compare places of queries
-// and keys. Keys and values that a query does not see may be NaN without effect on the output of
-// the query. The output of a query that sees no key is zero, and so are the weights of the query.
+// and keys.
+//
+// A key or a value that is NaN does not change the outputs of queries that do not see the key. The
+// output of a query that sees no key is zero, and so are the weights of the query.
 //
 // Exact attention computes scores in small blocks, in memory that does not grow with the numbers of
 // queries and keys. With PastK, Attend copies all keys and values; a [State] copies only new
@@ -129,16 +129,16 @@ type Gradients[T dense.Float] struct {
 	LogSink []T
 }
 
-// AttendBackward returns the gradients of L = Σ dout·out, a sum over all elements of the outputs
-// out, with respect to queries, keys, values, biases and log SinkWeight. In L = Σ dout·out, out is
-// the output of [Attend] for the arguments attention and c, and dout (B, H, Lq, dv) is the gradient
-// of L with respect to out. The gradient of an element of Bias is the sum of the gradients of the
-// scores of all pairs of query and key to which the element is broadcast. The gradient of log
-// SinkWeight is −Σ_i P_i·dout_iᵀout_i over the queries i with the outputs out_i, where P_i is
-// SinkWeight divided by the sum of SinkWeight and the weights of query i. Gradients of keys that no
-// query sees are zero, and so are gradients of queries that see no key. A query whose row of dout,
-// the gradient of the output, is zero has the gradient zero, and adds nothing to gradients of keys
-// and values, even if the query is NaN.
+// AttendBackward returns the gradients of L = Σ dout·out, a sum over all elements of the output out
+// of [Attend], with respect to queries, keys, values, biases and log SinkWeight. The argument dout
+// (B, H, Lq, dv) is the gradient of L with respect to out. The gradient of log SinkWeight is −Σ_i
+// P_i·dout_iᵀout_i over the queries i with the outputs out_i, where P_i is SinkWeight divided by
+// the sum of SinkWeight and the weights of query i. The gradient of an element of Bias is the sum
+// of the gradients of the scores of all pairs of query and key to which the element is broadcast.
+//
+// Gradients of keys that no query sees are zero, and so are gradients of queries that see no key. A
+// query whose row of dout is zero has the gradient zero, and adds nothing to gradients of keys and
+// values, even if the query is NaN.
 //
 // AttendBackward takes three to four times as long as Attend. AttendBackward returns an error for
 // attention and tensors that Attend refuses, for a dout without the shape of the outputs, for
@@ -195,7 +195,6 @@ func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	return nil
 }
 
-// fitsPairs returns an error if a tensor that is given cannot be broadcast to whole.
 func fitsPairs(name string, none bool, shape, whole [4]int) error {
 	if none {
 		return nil

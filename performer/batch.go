@@ -17,11 +17,11 @@ import (
 // Batch is attention over many heads and many sequences in one call. Each row of the matrices of
 // queries, keys, values and outputs is a token, and sequences follow one another. Heads are blocks
 // of columns: with queries of dimension d and values of dimension dv, head h has the columns h·d …
-// (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output. With fewer heads of keys and values than of
-// queries (grouped or multi-query attention), head h of H heads of queries reads head ⌊h/(H/Hk)⌋ of
-// Hk heads of keys. Goroutines may share a Batch if they may share the attention of each head.
+// (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output. Head h of H heads of queries reads head
+// ⌊h·Hk/H⌋ of Hk heads of keys and values.
 //
-// [Exact], [Linear] and blocks.Attention embed a Batch of one head. The zero Batch panics.
+// Goroutines may share a Batch if goroutines may share the attention of each head. [Exact],
+// [Linear] and blocks.Attention embed a Batch of one head. The zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.
@@ -55,9 +55,10 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // sequence equal, bit for bit, outputs of Forward for the queries and the Valid keys of the head,
 // except in package blocks, where hidden keys between Valid keys take places in blocks of keys. In
 // causal attention, the outputs of Valid tokens equal, bit for bit, outputs of Forward for the
-// Valid tokens alone if a sequence has as many queries as keys, and no gap between Valid keys. With
-// a Window, a Chunk or a Slope, hidden keys between Valid keys change the places of keys, and may
-// so change outputs. The number of rows of k and v after the last Valid row changes no output.
+// Valid tokens alone if a sequence has as many queries as keys, and no gap between Valid keys.
+//
+// With a Window, a Chunk or a Slope, hidden keys between Valid keys change the places of keys, and
+// may so change outputs. The number of rows of k and v after the last Valid row changes no output.
 //
 // Processors share the heads of all sequences, and the number of processors changes no output.
 // Heads of queries that read one head of keys with one linear, bidirectional attention are computed
@@ -79,10 +80,10 @@ func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 }
 
 // BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
-// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, returns dq, dk and dv, and allocates those that
-// are zero matrices. In L = Σ_ic dout_ic·out_ic, out (Lq×H·dv) is the result of ForwardSequences
-// for q, k, v and s. The gradient of a head of keys and values is a sum over the heads of queries
-// that read this head, in a fixed order.
+// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, where out (Lq×H·dv) is the result of
+// ForwardSequences for q, k, v and s. BackwardSequences returns dq, dk and dv, and allocates those
+// that are zero matrices. The gradient of a head of keys and values is a sum over the heads of
+// queries that read this head, in a fixed order.
 //
 // Gradients of keys and values that Sequences.Valid excludes, or that no query sees, are exactly
 // zero, and so are gradients of queries that see no key. If the row of dout of a query in a head is
@@ -96,9 +97,9 @@ func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 // the last bit. For several heads of queries over one head of keys, BackwardSequences needs memory
 // for a copy of the queries or for the gradients of one head.
 //
-// dq, dk and dv must overlap neither each other nor q, k, v and dout. BackwardSequences panics for
-// arguments for which ForwardSequences panics, for a dq, dk, dv or dout whose shape does not fit,
-// and if [Batch.CanBackward] returns an error.
+// The matrices dq, dk and dv must overlap neither each other nor q, k, v and dout.
+// BackwardSequences panics for arguments for which ForwardSequences panics, for a dq, dk, dv or
+// dout whose shape does not fit, and if [Batch.CanBackward] returns an error.
 func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
 }
@@ -128,9 +129,9 @@ func (b Batch[T]) Describe() Description {
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.
-// Only exact and linear attention have a State: NewState returns an error for all other attention.
-// NewState returns an error for d or dv below 1, for a d that is not the dimension of the feature
-// maps of the attention, and for a State that takes more memory than the machine has.
+// NewState returns an error for attention that is neither exact nor linear, for d or dv below 1,
+// for a d that is not the dimension of the feature maps of the attention, and for a State that
+// takes more memory than the machine has.
 func (b Batch[T]) NewState(d, dv int) (*State[T], error) { return b.made().newState(d, dv) }
 
 func (b Batch[T]) made() inside[T] {
@@ -180,8 +181,10 @@ type BatchOptions struct {
 }
 
 // NewBatch returns attention with several heads. The argument attentions is one attention for all
-// heads, or one for each head of queries. If the attention of one head is a Batch of several heads,
-// the result of NewBatch has no gradients, and accepts no masks and no past keys.
+// heads, or one for each head of queries.
+//
+// If the attention of one head is a Batch of several heads, the result of NewBatch has no
+// gradients, and accepts no masks and no past keys.
 //
 // NewBatch returns an error for Heads below 1, KeyHeads below 0, Heads that are not a multiple of
 // KeyHeads or too many for memory, a number of attentions other than 1 and Heads, an attention that
@@ -247,7 +250,6 @@ func newBatch[T dense.Float](o BatchOptions, attentions []Attention[T]) (*batch[
 	return b, nil
 }
 
-// setUnits sets the units from those of each head, or from one for all heads.
 func (b *batch[T]) setUnits(units []unit[T]) {
 	group := b.heads / b.keyHeads
 	if len(units) == 1 {
@@ -279,9 +281,9 @@ func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 	return unit[T]{given: a, of: foreign[T]{a}}, made
 }
 
-// ownOf returns the batch behind attention of this package and of package blocks, and
-// whether the attention is neither nil nor zero. A type of another package that embeds such
-// attention may have a Forward of its own.
+// ownOf returns the batch behind attention of this package and of package blocks, and whether the
+// attention is neither nil nor zero. A type of another package that embeds such attention may have
+// a Forward of its own.
 func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -317,7 +319,6 @@ func (f foreign[T]) NewStore(sequence.Run[T]) (store.Tokens[T], error) {
 
 func (u *unit[T]) name() string { return fmt.Sprintf("%T", cmp.Or[any](u.given, u.of)) }
 
-// unit returns unit i of b.count units.
 func (b *batch[T]) unit(i int) unit[T] {
 	u := b.units[min(i, len(b.units)-1)]
 	if b.count != len(b.units) {

@@ -1,7 +1,5 @@
 // Package performer computes attention: exact softmax attention, and approximations in linear time,
-// bidirectional or causal, for whole sequences or token by token. Related packages are audit
-// (measured errors, and the choice of an approximation), estimate (unbiased estimates), blocks (of
-// keys), recurrence (delta rules) and layer (multi-head layers).
+// bidirectional or causal, for whole sequences or token by token.
 //
 // # Where to begin
 //
@@ -17,8 +15,6 @@
 // Queries q_i, keys k_j in R^d and values v_j in R^dv, the rows of Q, K and V, give the outputs
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(q_iᵀk_j/√d) in exact attention.
-//
-// Rows are tokens, and a head is a block of columns.
 //
 //	exact, err := performer.NewExact[float32](performer.ExactOptions{Bits: 8})
 //	b, err := performer.NewBatch(performer.BatchOptions{Heads: 8}, exact)

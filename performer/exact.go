@@ -17,21 +17,19 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Softmax says which weights softmax attention has: query i gives key j the weight
-// exp(Scale·q_iᵀk_j). The zero value of Softmax is bidirectional attention with the scale 1/√d for
-// queries of dimension d.
+// With Softmax, query i gives key j the weight exp(Scale·q_iᵀk_j). The zero Softmax is
+// bidirectional, with the scale 1/√d for queries of dimension d.
 type Softmax struct {
-	// Scale multiplies the products q_iᵀk_j of queries and keys. Zero means 1/√d. Only [Exact]
-	// accepts a negative Scale.
+	// Scale multiplies the products q_iᵀk_j of queries and keys in R^d; zero means 1/√d. Only
+	// [Exact] accepts a negative Scale.
 	Scale float64
 
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
 	Causal bool
 }
 
-// ExactOptions are options of [NewExact]: scale, masks, numbers of bits, and how many keys are
-// read. The zero value of ExactOptions is bidirectional, normalised attention with scale 1/√d for
-// queries of dimension d.
+// ExactOptions are options of [NewExact]. The zero value of ExactOptions is bidirectional,
+// normalised attention with the scale 1/√d for queries of dimension d.
 type ExactOptions struct {
 	Softmax
 
@@ -45,41 +43,43 @@ type ExactOptions struct {
 
 	// Window, if above zero, lets a query see only the keys that are at most Window places away.
 	// With a Window, Forward of Lq queries of dimension d over values of dimension dv takes
-	// O(Lq·Window·(d+dv)) time. Query i of a sequence has the place i + Past less the number of
-	// first keys that are padding, with the Past of [Sequences], which is zero by default. In
-	// causal attention a query sees Window earlier keys and the key of its own token: the sliding
-	// window w of Mistral is a Window of w − 1.
+	// O(Lq·Window·(d+dv)) time. In causal attention a query sees Window earlier keys and the key of
+	// its own token: the sliding window w of Mistral is a Window of w − 1.
 	//
-	// The first keys of a sequence are padding if Sequences.Valid, or the Mask or the Bias of
-	// [Attend], hides these keys from all queries. The place of a key is the number of earlier
-	// keys, hidden or not, that are not padding.
+	// Query i of a sequence has the place i + Past, with the Past of [Sequences], and key j the
+	// place j, both less the number of first keys that are padding. The first keys of a sequence
+	// are padding if Sequences.Valid, or the Mask or the Bias of [Attend], hides these keys from
+	// all queries. The place of a key is the number of earlier keys, hidden or not, that are not
+	// padding.
 	Window int
 
-	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
-	// sinks of [Xiao et al. 2024]. In causal attention a query sees no sink after its own place.
-	// Sinks are counted from the first key of a sequence that is not padding.
+	// Sinks is the number of first keys that the Window hides from no query [Xiao et al. 2024]. In
+	// causal attention a query sees no sink after its own place. Sinks are counted from the first
+	// key of a sequence that is not padding.
 	Sinks int
 
-	// Chunk, if above zero, divides the places in a sequence into chunks of Chunk places, and lets
-	// a query see the keys of its own chunk only, as in most layers of Llama 4. Chunk counts places
-	// of queries and keys as Window does, and cannot be combined with a Window or Sinks.
+	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
+	// keys of its own chunk only. Chunk counts places of queries and keys as Window does, and
+	// cannot be combined with a Window or Sinks.
 	Chunk int
 
-	// A Bits of 8 lets Forward compute scores, weights and values in integers of 8 bits, after a
-	// random rotation of queries and keys. With 8 Bits Forward is about three times as fast on
-	// processors that multiply 8-bit integers. With 8 Bits, as with zero Bits, outputs are weighted
-	// averages of values. Zero computes in T. Whatever Bits is, attention is computed in the type T
-	// for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and
-	// Result.LogSums; gradients; causal scores of up to 256 keys next to a query; tiles of 256 keys
-	// of which a few, or their values, are more than eight times as large as the mean; and fewer
-	// than 64 queries that see all keys.
+	// Bits, which is 0, 4, 8 or 16, is the number of bits of the code in which a [State] keeps each
+	// element of keys and values; with zero Bits a State keeps elements of the type T.
 	//
-	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 4, 8
-	// or 16. Forward computes with 4 Bits what it computes with 8, and with 16 Bits in the type T.
+	// With Bits of 4 and 8, Forward computes scores, weights and values in integers of 8 bits,
+	// after a random rotation of queries and keys. With 8 Bits Forward is about three times as fast
+	// on processors that multiply 8-bit integers. With 16 Bits, as with zero Bits, Forward computes
+	// in the type T.
+	//
+	// Whatever Bits is, attention is computed in the type T for gradients, for fewer than 64
+	// queries that see all keys, and with a Softcap, a Slope, biases, masks of pairs, Result.Scores
+	// or Result.LogSums. Whatever Bits is, attention is computed in the type T for causal scores of
+	// up to 256 keys next to a query, and for tiles of 256 keys of which a few, or their values,
+	// are more than eight times as large as the mean.
 	Bits int
 
-	// KeyBits and ValueBits, if not zero, are the numbers of bits in which a [State] keeps each
-	// element of keys and of values, instead of Bits. Forward ignores KeyBits and ValueBits.
+	// KeyBits and ValueBits, if not zero, replace Bits for the keys and the values of a [State].
+	// Forward ignores KeyBits and ValueBits.
 	KeyBits, ValueBits int
 
 	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
@@ -89,23 +89,19 @@ type ExactOptions struct {
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
-	// query of each head reads, beginning with TopK. For one of every 64 tokens, Step also computes
-	// the output from all keys, to measure the error. Step adjusts the number of keys to keep
-	// measured errors ‖output − exact‖/‖exact‖ below the Tolerance. A head that needs more than a
-	// third of all keys for an error within the Tolerance reads all keys. State.TopK returns the
-	// number of keys and the measured error of each head. Until Step has measured an error, queries
-	// read TopK keys, a number that audit.ChooseTopK chooses. If values have a large mean, the norm
-	// ‖exact‖ of outputs is large, and few keys suffice for the Tolerance.
+	// query of each head reads, beginning with TopK, to keep measured errors ‖output −
+	// exact‖/‖exact‖ below the Tolerance. Step measures the error of one of every 64 tokens. A head
+	// that needs more than a third of all keys for an error within the Tolerance reads all keys.
+	// State.TopK returns the number of keys and the measured error of each head. Until Step has
+	// measured an error, queries read TopK keys, a number that audit.ChooseTopK chooses.
 	Tolerance float64
 
-	// Slope times the distance between the places of query and key is subtracted from the score, as
-	// in ALiBi [Press et al. 2022]. For ALiBi, which has a slope for each head, give [NewBatch] one
-	// Exact for each head.
+	// Slope times the distance of query and key is subtracted from scores [Press et al. 2022]. For
+	// ALiBi, which has a slope for each head, give [NewBatch] one Exact for each head.
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
-	// key with the weight SinkWeight and the value zero. The model gpt-oss learns a log SinkWeight
-	// for each head.
+	// key with the weight SinkWeight and the value zero.
 	SinkWeight float64
 }
 
@@ -113,18 +109,19 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
-// [NewExact] makes an Exact. Goroutines may share an Exact. [NewBatch] treats Exacts with equal
-// options as one attention. With an Exact, [Attend] accepts biases and masks of pairs of tokens.
+// Goroutines may share an Exact. [NewBatch] treats Exacts with equal options as one attention.
 //
 // Forward computes the matrix of scores in small blocks [Rabe & Staats 2021]. For Lq queries and Lk
 // keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that
 // if causal. The memory of Forward besides dst does not depend on the numbers of queries and keys,
-// except for a copy of keys and values that are columns of wider matrices. The matrix dst of
-// Forward may be q itself where shapes allow, and must not overlap k or v. If infinite or
-// overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if normalised, and
-// zero if unnormalised. A score of +Inf or NaN makes the normalised output of the query NaN.
+// except for a copy of keys and values that are columns of wider matrices.
 //
-// Backward takes three to four times as long as Forward, and needs memory for three numbers per
+// The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or v. If
+// infinite or overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if
+// normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised output of the
+// query NaN.
+//
+// Backward takes three to four times as long as Forward and needs memory for three numbers per
 // query besides the gradients [Dao et al. 2022]. NaN and Inf in an argument of Backward reach every
 // gradient that depends on the argument. Unnormalised weights beyond the range of T make gradients
 // ±Inf or NaN. CanBackward returns nil.
@@ -133,12 +130,13 @@ type Exact[T dense.Float] struct {
 	options ExactOptions
 }
 
-// NewExact returns exact attention. NewExact returns an error for a Window, Sinks or a Chunk that
-// is negative or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other
-// than 0, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
-// is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale
-// or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is
-// negative, not finite or not zero with Unnormalised.
+// NewExact returns exact attention.
+//
+// NewExact returns an error for a Window, Sinks or Chunk below 0 or above math.MaxInt/8, a Chunk
+// with a Window or Sinks, Bits other than 0, 4, 8 and 16, one of KeyBits and ValueBits without the
+// other and without Bits, a TopK that is negative or above 2³⁰, a Tolerance that is negative or not
+// finite, or without a TopK, a Scale or a Slope that is not finite in T, a Softcap that is negative
+// or NaN, and a SinkWeight that is negative, not finite or not zero with Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -179,8 +177,7 @@ func (e exact[T]) Describe() sequence.Description {
 	return d
 }
 
-// fewTogether is the largest number of queries of all heads over a head of keys that are computed
-// together: they read keys and values once.
+// Up to fewTogether queries over a head of keys read keys and values once.
 const fewTogether = 32
 
 func (e exact[T]) CanBackward() error { return nil }
@@ -251,13 +248,10 @@ func (o ExactOptions) stateBits() (keys, values int) {
 
 const mostTopK = 1 << 30
 
-// takesBits reports whether Forward may compute in integers.
 func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 
-// placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
-// backward writes the gradients g of one head, and that of log SinkWeight to logSink if not nil.
 func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
 	tiles.Backward(tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,

@@ -18,10 +18,11 @@ import (
 // Of the fields of the Result, Join sets Out and LogSums only. The denominator of the joined output
 // contains the SinkWeights of all parts, so that only one part should have a SinkWeight. The output
 // of a query that sees no key in any part is zero. Rounding of a log sum l_p changes the weight of
-// part p by a factor of at most 1 ± |l_p|·2⁻²⁴ in float32, and 1 ± |l_p|·2⁻⁵³ in float64. For parts
-// with Out (B, H, Lq, dv) and LogSums (B, H, Lq, 1), Join takes time in proportion to the number of
-// elements in the outputs of all parts. Join returns an error if there is no part, or if the shapes
-// of Out and LogSums do not fit, and panics if Check of a tensor panics.
+// part p by a factor of at most 1 ± |l_p|·2⁻²⁴ in float32, and 1 ± |l_p|·2⁻⁵³ in float64.
+//
+// For parts with Out (B, H, Lq, dv) and LogSums (B, H, Lq, 1), Join takes time in proportion to the
+// number of elements in the outputs of all parts. Join returns an error if there is no part, or if
+// the shapes of Out and LogSums do not fit, and panics if Check of a tensor panics.
 func Join[T dense.Float](parts ...Result[T]) (Result[T], error) {
 	if len(parts) == 0 {
 		return Result[T]{}, errors.New("performer: Join of no parts, want at least 1")
@@ -46,7 +47,6 @@ func Join[T dense.Float](parts ...Result[T]) (Result[T], error) {
 	return r, nil
 }
 
-// joinRow adds the joined output of a query to dst, and returns the logarithm of the denominator.
 func joinRow[T dense.Float](dst []T, parts []Result[T], b, h, i int) T {
 	peak, sum := math.Inf(-1), 0.0
 	for _, p := range parts {

@@ -25,36 +25,31 @@ type LinearOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = φ_Q(q_i)ᵀφ_K(k_j).
 //
-// Linear computes the output of query q_i as φ_Q(q_i)ᵀ(Σ_j φ_K(k_j) v_jᵀ) / φ_Q(q_i)ᵀ(Σ_j
-// φ_K(k_j)), with sums over the keys k_j and values v_j. With positive random features of the
-// softmax kernel a Linear is the attention of the Performer [Choromanski et al. 2021]. Goroutines
-// may share a Linear. [NewBatch] treats the results of two calls of [NewLinear] as different
-// attentions, even if the arguments were equal.
+// With positive random features of the softmax kernel a Linear is the attention of the Performer
+// [Choromanski et al. 2021]. Goroutines may share a Linear.
 //
-// For Lq queries and Lk keys of dimension d, values of dimension dv and m features, Forward takes
-// O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory besides dst. Backward takes about three times as
-// long as Forward, and needs memory besides the gradients that does not depend on the numbers of
-// queries and keys. The matrix dst of Forward may be q, k or v itself where shapes allow, or
-// disjoint from all three.
+// [NewBatch] treats the results of two calls of [NewLinear] as different attentions, even if the
+// arguments were equal. For Lq queries and Lk keys of dimension d, values of dimension dv and m
+// features, Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory besides dst. The matrix dst
+// of Forward may be q, k or v itself where shapes allow, or disjoint from all three.
 //
 // With feature maps that are [rff.LogMap]s a normalised output is a weighted average of values, to
-// rounding, wherever the type T can hold the logarithms of features. With feature maps that are not
+// rounding, unless the logarithm of a feature overflows the type T. With feature maps that are not
 // [rff.LogMap]s the sum of the weights of a query, by which the output is divided, may be zero or
 // negative. If there are keys, but every weight of a query is exactly zero, the normalised output
 // is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
-// output and every gradient that depends on them.
+// dependent output and gradient.
 //
 // Backward returns gradients with respect to q, k and v, not to parameters of the feature maps.
 // Backward is accurate only if products of elements of v and dout do not overflow the type T.
 // CanBackward returns an error unless the feature maps of queries and of keys are
 // [rff.Differentiable], or [rff.DifferentiableLog] if the attention uses logarithms of features.
-// NewState returns an error if the argument d is not the dimension of the points of the feature
-// maps, if dv is below 1, or if the sums over tokens take more memory than the machine has.
 type Linear[T dense.Float] struct{ Batch[T] }
 
 // NewLinear returns linear attention with the features φ_Q = phi of queries q and φ_K =
 // [rff.Keys](phi) of keys k, so that φ_Q(q)ᵀφ_K(k) estimates the kernel phi.Kernel() of q and k.
 // The feature map φ_K of keys is phi unless phi is [rff.Paired], as rff.SADERF and rff.ADERF are.
+//
 // If the feature maps of queries and of keys are [rff.LogMap]s, attention uses the logarithms of
 // the features and neither overflows nor underflows. If the feature map of queries or of keys is
 // not an [rff.LogMap], attention uses the features themselves.
@@ -69,7 +64,6 @@ func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], er
 	return Linear[T]{b}, err
 }
 
-// linearArgs has a map, of features of float32 or float64, and options.
 type linearArgs struct {
 	phi  any
 	opts LinearOptions

@@ -72,7 +72,6 @@ func (o *operand[T]) head(at, h int) dense.Matrix[T] { return dense.Head(o.heads
 
 var passes pool.Pair[pass[float32], pass[float64]]
 
-// matrices returns a pass over the sequences of q, k and v, or an error if these do not fit.
 func (b *batch[T]) matrices(q, k, v dense.Matrix[T], s Sequences) (*pass[T], error) {
 	if err := b.fits(q, k, v); err != nil {
 		return nil, err
@@ -87,7 +86,6 @@ func (b *batch[T]) matrices(q, k, v dense.Matrix[T], s Sequences) (*pass[T], err
 	return p, p.check()
 }
 
-// queries and keys return operands of matrices with the rows of the queries and of the keys.
 func (p *pass[T]) queries(m dense.Matrix[T]) operand[T] {
 	return operand[T]{dense.SplitHeads(m, 1, p.b.heads), p.fromQuery}
 }
@@ -104,8 +102,8 @@ func (b *batch[T]) check(q, k, v dense.Matrix[T], s Sequences) error {
 	return err
 }
 
-// mustFit is matrices for callers that panic. If alone is true, causal attention of one head
-// needs as many queries as keys.
+// mustFit is matrices for callers that panic. If alone is true, causal attention of one head needs
+// as many queries as keys.
 func (b *batch[T]) mustFit(q, k, v dense.Matrix[T], s Sequences, alone bool) *pass[T] {
 	p, err := b.matrices(q, k, v, s)
 	if err == nil && alone && b.single && b.units[0].Causal && q.Rows != k.Rows {
@@ -196,7 +194,6 @@ func (p *pass[T]) validOf(at, h int) []bool {
 	return nil
 }
 
-// pastOf returns the Past of a sequence, limited to ±farthest.
 func (p *pass[T]) pastOf(at int) int {
 	if p.past == nil {
 		return 0
@@ -277,8 +274,6 @@ func (p *pass[T]) call(at int, u unit[T], processors int) sequence.Call[T] {
 	return c
 }
 
-// differentiate computes the gradients of a head of keys in a sequence. Gradients of keys and
-// values are summed over the units.
 func (p *pass[T]) differentiate(at, key, processors int) {
 	b, group := p.b, p.b.heads/p.b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= key*group })

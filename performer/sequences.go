@@ -8,13 +8,11 @@ import (
 )
 
 // Sequences divides the rows of q, k and v into sequences, and says which keys queries may see. The
-// zero value of Sequences is one sequence of all rows whose keys are all valid. Sequences has no
-// mask of pairs of a query and a key; only [Attend] accepts one.
+// zero value of Sequences is one sequence of all rows whose keys are all valid.
 type Sequences struct {
-	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
-	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
-	// nil if each sequence has as many keys as queries. Queries and Keys are nil for one sequence
-	// of all rows.
+	// Queries and Keys hold the numbers of queries (rows of q) and of keys (rows of k and v) of
+	// each sequence. Numbers may be zero. Keys may be nil if each sequence has as many keys as
+	// queries. Queries and Keys are nil for one sequence of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal
@@ -68,6 +66,5 @@ func (s Sequences) lengthsOfKeys() []int {
 	return s.Keys
 }
 
-// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an
-// int.
+// farthest bounds Window and Past, so that sums of a few fit an int.
 const farthest = math.MaxInt / 8

@@ -12,31 +12,25 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
-// State is attention over a stream of tokens. The output of a query is the average of the values
-// v_j of all tokens j so far, with weights A_j:
-//
-//	out = Σ_j A_j v_j / Σ_j A_j
-//
-// Unnormalised attention leaves out the division by the sum Σ_j A_j of the weights. Append of token
-// i followed by Attend of query i computes row i of causal attention, to rounding or, with
-// ExactOptions.Bits or TopK, approximately. A State ignores whether attention is causal: a query
-// sees tokens so far, and no later tokens. Heads are blocks of columns of the matrices of queries,
-// keys, values and outputs, as in [Batch]. Outputs do not depend, bit for bit, on GOMAXPROCS, nor
-// in exact attention on how many tokens each call of Append adds.
+// State is attention over a stream of tokens. The output of a query is the average out = Σ_j A_j
+// v_j / Σ_j A_j of the values v_j of all tokens j so far, with weights A_j. Append of token i
+// followed by Attend of query i computes row i of causal attention, to rounding or, with
+// ExactOptions.Bits or TopK, approximately. Outputs do not depend, bit for bit, on GOMAXPROCS, nor
+// in exact attention on how many tokens each call of Append adds. A State ignores whether attention
+// is causal: a query sees tokens so far, and no later tokens.
 //
 // A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
-// of dimension dv, m×dv if unnormalised. In linear attention the time for a token does not grow
-// with the number of tokens. In linear attention of the softmax and the Gaussian kernel, queries
-// and keys need norms of at most about 10¹⁹ in float32 and 10¹⁵⁴ in float64; a key with a larger
-// norm has the weight zero.
+// of dimension dv, m×dv if unnormalised. In linear attention of the softmax and the Gaussian
+// kernel, a key with a norm above about 10¹⁹ in float32, or 10¹⁵⁴ in float64, has the weight zero.
 //
-// A State of exact attention keeps a key of dimension d and a value of dimension dv for each token
-// and head of keys, in memory for at most 2·(d+dv) numbers. With ExactOptions.Bits of b, a State
-// keeps a key of dimension d and a value of dimension dv in (b + ¼)·(d+dv)/8 + 8⅛ bytes for each
-// token and head of keys. With ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more
-// for each token and head of keys of dimension d and values of dimension dv. With a Window of W, or
-// a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000 tokens besides the sinks,
-// and a Rollback by max(W/16, 64) tokens is always possible.
+// A State of exact attention keeps at most 2·(d+dv) numbers for each token and head of keys of
+// dimension d and values of dimension dv. With ExactOptions.Bits of b, a State keeps (b +
+// ¼)·(d+dv)/8 + 8⅛ bytes for each token and head of keys of dimension d and values of dimension dv.
+// With ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head
+// of keys.
+//
+// With a Window of W, or a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000
+// tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
 //
 // Goroutines must not share a State, and Merge and UnmarshalBinary refuse tokens of attention other
 // than the attention that made the State. After a first call with as many rows, Append, Attend and
@@ -163,9 +157,8 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // values of dimension dv, Attend of n queries takes, per head, O(n·m·(d+dv)) time in linear
 // attention with m features, and O(n·L·(d+dv)) time in exact attention over L tokens. Attend
 // returns zero outputs while s has no tokens. The matrix dst may be q itself if values have the
-// dimension of queries, or disjoint from q. Attend of a State panics, with the shapes in the
-// message, if the columns of the queries q do not fit the State, or if a given dst does not have
-// the shape of the outputs.
+// dimension of queries, or disjoint from q. Attend panics if the columns of q do not fit s, or if a
+// given dst does not have the shape of the outputs.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
@@ -184,12 +177,11 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 // Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
 // up to the token itself into dst (n×H·dv), which Step returns; Step allocates a dst that is zero.
 // Step returns, bit for bit, what Append and Attend of one token at a time return, except with
-// ExactOptions.Tolerance, because Attend measures no errors. A decoder calls Step with one token at
-// a time, for which linear attention reads the sums over earlier tokens only once. In linear
-// attention, Forward for outputs and Append for the State are faster than Step for many tokens.
+// ExactOptions.Tolerance, because Attend measures no errors. In linear attention, Forward for
+// outputs and Append for the State are faster than Step for many tokens.
 //
 // The matrix dst may be q, k or v itself where shapes allow, or disjoint from all three. Step
-// panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s, with the shapes in the message.
+// panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
@@ -238,16 +230,17 @@ func (s *State[T]) checkMade() {
 
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
 
-// Merge adds all tokens of the State other to s, so that separate States can summarise parts of a
-// stream. Merge changes only the receiver s, not the argument other. The order in which States are
-// merged matters only for rounding.
+// Merge adds all tokens of the State other to s. Merge changes only the receiver s, not the
+// argument other. The order in which States are merged matters only for rounding.
 //
 // Merge returns an error and does not change s if other is nil, if other differs in heads,
 // dimensions or attention, if the attention has a Window, a Chunk or a Slope, or if s and other
-// together have more tokens than half of the largest int. Merge treats two feature maps as equal if
-// their features agree to rounding at a few fixed points, so that a feature map may be made again
-// from its seed, or on another architecture. Merge may overlook that two feature maps differ in
-// less than one feature in 16, or by less than 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
+// together have more tokens than half of the largest int.
+//
+// Merge treats two feature maps as equal if their features agree to rounding at a few fixed points,
+// so that a feature map may be made again from its seed, or on another architecture. Merge may
+// overlook that two feature maps differ in less than one feature in 16, or by less than 2⁻¹⁴ of a
+// feature in float32 or 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:
@@ -281,9 +274,8 @@ func (s *State[T]) Merge(other *State[T]) error {
 	return nil
 }
 
-// Snapshot is a record of the tokens of a [State], to which [State.Rollback] returns. A decoder
-// that drafts tokens and rejects some needs a Snapshot. A pointer to the zero Snapshot is a valid
-// argument of [State.Snapshot].
+// Snapshot is a record of the tokens of a [State], to which [State.Rollback] returns. A pointer to
+// the zero Snapshot is a valid argument of [State.Snapshot].
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
@@ -309,9 +301,8 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 }
 
 // Rollback removes all tokens that were added to s after the call of [State.Snapshot] that wrote m.
-// After Rollback, s computes, bit for bit, the outputs that s would have computed when Snapshot
-// wrote m. Several calls of Rollback may use one Snapshot m. Rollback takes as long as Snapshot,
-// and allocates nothing.
+// Later outputs of s are, bit for bit, those of s without the removed tokens. Several calls of
+// Rollback may use one Snapshot m. Rollback takes as long as Snapshot, and allocates nothing.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

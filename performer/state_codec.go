@@ -14,7 +14,6 @@ var (
 	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
 )
 
-// stateRecipe lists the parts of the file of a State.
 type stateRecipe struct {
 	stateShape
 	Tokens int
@@ -27,8 +26,7 @@ type stateShape struct{ Heads, KeyHeads, D, DV int }
 func (s *State[T]) shape() stateShape { return stateShape{s.heads, s.keyHeads, s.d, s.dv} }
 
 // MarshalBinary returns the State s as a file in the format safetensors, which any architecture can
-// read. After UnmarshalBinary of the file, another State computes later outputs as s does, bit for
-// bit.
+// read. A State that UnmarshalBinary sets from the file computes the outputs of s, bit for bit.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState

@@ -13,13 +13,12 @@ import (
 // of the tokens of its stream. StepAll computes the output of each of n tokens over all tokens of
 // its stream up to the token itself into dst (n×H·dv), which StepAll returns; StepAll allocates a
 // dst that is zero unless n = 0. The outputs of StepAll equal, bit for bit, those of [State.Step]
-// called for each State by itself. StepAll shares the streams among processors, which is faster
-// than sharing the heads of one stream after another.
+// called for each State by itself.
 //
 // The matrix dst may be q, k or v itself where shapes allow, or disjoint from all three. After a
 // first call with as many rows, StepAll allocates nothing if dst is given, except memory for the
-// tokens. Before StepAll changes a State, StepAll panics if the number of states is not n for n
-// rows, if the rows of a State are not adjacent, and if q, k and v do not fit a State.
+// tokens. Before any change StepAll panics if the number of states is not n, if the rows of a State
+// are not adjacent, and if q, k and v do not fit a State.
 func StepAll[T dense.Float](dst, q, k, v dense.Matrix[T], states []*State[T]) dense.Matrix[T] {
 	if len(states) != q.Rows || k.Rows != q.Rows {
 		panic(fmt.Sprintf("performer: %d states for %d queries and %d keys, want one for each row", len(states), q.Rows, k.Rows))
@@ -57,7 +56,6 @@ func StepAll[T dense.Float](dst, q, k, v dense.Matrix[T], states []*State[T]) de
 	return dst
 }
 
-// stepCall is a call of StepAll. A piece is a stream.
 type stepCall[T dense.Float] struct {
 	dst, q, k, v dense.Matrix[T]
 	states       []*State[T]

@@ -114,7 +114,6 @@ func (b *batch[T]) tensors(c *AttendArgs[T]) (*pass[T], error) {
 	return p, p.check()
 }
 
-// joined returns a new tensor with the rows of past above the rows of t.
 func joined[T dense.Float](past, t dense.Tensor[T]) dense.Tensor[T] {
 	all := dense.NewTensor[T](t.Batch, t.Heads, past.Rows+t.Rows, t.Cols)
 	for b := range t.Batch {
@@ -127,8 +126,8 @@ func joined[T dense.Float](past, t dense.Tensor[T]) dense.Tensor[T] {
 	return all
 }
 
-// setMasks sets the past, the mask of pairs, and the keys that count by Lengths and by a Mask
-// with one row.
+// setMasks sets the past, the mask of pairs, and the keys that count by Lengths and by a Mask with
+// one row.
 func (p *pass[T]) setMasks(c *AttendArgs[T]) {
 	keys := c.PastK.Rows + c.K.Rows
 	if keys != c.K.Rows || c.Lengths != nil {

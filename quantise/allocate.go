@@ -8,8 +8,7 @@ import (
 )
 
 // bitNoise are the variances of the estimate of a cosine of 0 from codes of 0 to 8 bits, times the
-// dimension: ‖s‖²‖u‖²/(sᵀu)² − 1 for the best equal steps and normal coordinates. Nothing is known
-// of a vector without bits, and 0 is the estimate.
+// dimension: ‖s‖²‖u‖²/(sᵀu)² − 1 for the best equal steps and normal coordinates.
 var bitNoise = [...]float64{1, 0.5707, 0.1349, 0.03889, 0.01166, 0.003491, 0.001025, 0.0002885, 0.00007174}
 
 // The least relative gains of numbers of bits. Estimates from equal bits have no bias. Even bits
@@ -86,7 +85,6 @@ func totalNoise(variances []float64, bits []int) (sum float64) {
 	return sum
 }
 
-// shrink takes the step of bits with the least gain away.
 func (a *allocation) shrink() {
 	at, least := 0, math.Inf(1)
 	for s, b := range a.bits {
@@ -99,8 +97,7 @@ func (a *allocation) shrink() {
 	a.set(at, a.bits[at]-a.step)
 }
 
-// climb gives a step of bits to a segment, or moves a step from a segment to another one, as long
-// as the noise decreases and the bits fit.
+// climb gives or moves a step of bits while the noise decreases and the bits fit.
 func (a *allocation) climb(fits func() bool) {
 	for {
 		up, down, best := -1, -1, 1e-9*totalNoise(a.variances, a.bits)

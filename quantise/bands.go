@@ -23,8 +23,7 @@ type spectrum struct {
 }
 
 // band is some coordinates whose codes have the same number of bits. Its directions are a uniformly
-// random rotation of principal directions, unless it has no bits. Step, Share and Noise are for
-// vectors of norm 1.
+// random rotation of principal directions, unless it has no bits.
 type band struct {
 	Size, Bits int
 	Step       float64 // the width of a cell
@@ -70,8 +69,7 @@ func (s *spectrum) check(d int) error {
 	return nil
 }
 
-// leastMean is the smallest norm of a mean. With norms of rows from 2⁻¹⁰⁰ to 2¹⁰⁰, float32 then
-// represents the products of rows and the mean.
+// With norms of rows from 2⁻¹⁰⁰ to 2¹⁰⁰, float32 then represents the products of rows and the mean.
 const leastMean = 0x1p-24
 
 func (s *spectrum) key() (key [2]uint64) {
@@ -98,15 +96,13 @@ type bands struct {
 	parts   []part
 }
 
-// part is the digits of one width of the codes of a row.
 type part struct {
 	width, elements, words int
 	places                 []uint32
 	pieces                 []piece
 }
 
-// piece is the digits of a band in a part: those of coordinates [from, from+n) are elements [at,
-// at+n) of the part.
+// The digits of coordinates [from, from+n) of a band are elements [at, at+n) of the part.
 type piece struct{ at, from, n, shift, band int }
 
 func bandsOf(list []band) *bands {
@@ -152,7 +148,6 @@ func (b *bands) pack(words []uint64, codes, digits []uint8) {
 	}
 }
 
-// unpack reads the codes of a row. Coordinates without bits have code 0.
 func (b *bands) unpack(codes []uint8, words []uint64, digits []uint8) {
 	clear(codes)
 	for _, p := range b.parts {
@@ -167,7 +162,6 @@ func (b *bands) unpack(codes []uint8, words []uint64, digits []uint8) {
 	}
 }
 
-// decodeBands writes scale·s for the vector s of codes.
 func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
 	at := 0
 	for _, one := range b.list {
@@ -181,7 +175,6 @@ func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
 	}
 }
 
-// sums are the sums of the code s of a band and the coordinates u of a vector divided by its norm.
 type sums struct{ along, square, energy float64 } // sᵀu, ‖s‖², ‖u‖²
 
 func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm float64) {
@@ -277,7 +270,6 @@ func withBias(ratio float32, bias float64) float32 {
 	return math.Float32frombits(math.Float32bits(ratio)&^biasBits | k)
 }
 
-// roundBands rounds the rotated vector of p by parts, and sets the law of its errors.
 func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	b := q.bands
 	dst.several, dst.perDimension, dst.bias = b.several, 0, 0
@@ -308,8 +300,7 @@ func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	}
 }
 
-// directions is the rotation of a spectrum. It rounds every product and every sum, so that it has
-// the same bits on every processor.
+// Every product and every sum is rounded, so that the bits are the same on every processor.
 type directions[T dense.Float] struct{ rows, columns dense.Matrix[T] } // D and Dᵀ
 
 func directionsOf[T dense.Float](d dense.Matrix[float32]) directions[T] {
@@ -325,7 +316,6 @@ func (d directions[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	return multiplyRows(dst, y, d.rows)
 }
 
-// multiplyRows computes dst = x·a. Rows of x share reads of a.
 func multiplyRows[T dense.Float](dst, x, a dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, a.Cols)
 	for lo := 0; lo < x.Rows; lo += 4 {

@@ -8,10 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// fewRows is the number of rows that a batch multiplies.
 const fewRows = 64
 
-// batch is some rows that a query is multiplied by: their addresses, and their numbers.
 type batch struct {
 	list     [mostParts][fewRows + scan.ListedMore]*byte // for each part of the rows
 	columns  [columns][fewRows]float32
@@ -23,7 +21,6 @@ type batch struct {
 
 var batches pool.Of[batch]
 
-// addRows copies rows that follow each other in a block together.
 func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	for i := 0; i < len(ids); {
 		b, place, cluster := r.locate(ids[i])
@@ -43,7 +40,6 @@ func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	}
 }
 
-// addRow has no loop over columns, which would take longer than the rest.
 func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	f.list[0][i] = (*byte)(unsafe.Pointer(&b.words[0][place*l.parts[0]]))
 	for k := 1; k < l.count; k++ {
@@ -61,7 +57,6 @@ func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	}
 }
 
-// addRange is addRow for n rows from a place on, of a block without centres.
 func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
 	f.point(i, n, b, place, l)
 	clear(f.clusters[i : i+n])
@@ -75,7 +70,6 @@ func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
 	}
 }
 
-// point sets the addresses of n rows of a block, from a place on, as rows of the batch from i on.
 func (f *batch) point(i, n int, b *block, place int, l *layout) {
 	for k, words := range l.parts[:l.count] {
 		for j, rows := 0, b.words[k][place*words:][:n*words]; j < n; j++ {
@@ -110,7 +104,6 @@ func (f *batch) multiplyPart(dst []float32, x *roundedPart, k, n int) {
 	vecmath.Scale(dst[:n], x.scale)
 }
 
-// multiplyShifted is multiply with what a query is rounded to for the centres of the rows.
 func (q *quantiser[T]) multiplyShifted(f *batch, x *Query, n int) {
 	for from, to := 0, 0; from < n; from = to {
 		one := x.roundedOf(q.shiftOf(x, int(f.clusters[from])))

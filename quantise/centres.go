@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// centre is a centre c, which is subtracted from rows. The first centre of a quantiser is the
-// origin.
+// The first centre of a quantiser is the origin.
 type centre[T dense.Float] struct {
 	vector  []T
 	rotated []T     // R·c
@@ -97,7 +96,6 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 	return n
 }
 
-// assignRows is the number of rows of one matrix product of assign.
 const assignRows = 256
 
 // rounding returns a bound of the rounding error of half of the squared distance between a vector
@@ -147,7 +145,6 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	return labels
 }
 
-// assignOne is assign for one row, by all distances.
 func (q *quantiser[T]) assignOne(row []T) int {
 	r, at := math.Inf(1), 0
 	for c := range q.centres {

@@ -37,12 +37,14 @@ type Codes[T dense.Float] interface {
 	Bytes() int
 
 	// Append encodes the rows of x (n×d) on several processors, and adds the codes. For each row,
-	// Append multiplies one vector by the rotation matrix of the quantiser. Append returns an error
-	// that names the first row of x that is not finite, or whose norm, after subtraction of a
-	// centre or mean, is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append returns an error if all codes
-	// would take more than 2⁴⁰ bytes or, with centres, be 2³² rows or more, and the error of ctx if
-	// ctx ends before Append has encoded x. After an error of Append the Codes have no new rows.
-	// Append panics if ctx is nil, or if rows of x have a wrong dimension.
+	// Append multiplies one vector by the rotation matrix of the quantiser.
+	//
+	// Append returns an error that names the first row of x that is not finite, or whose norm,
+	// after subtraction of a centre or mean, is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append
+	// returns an error if all codes would take more than 2⁴⁰ bytes or, with centres, be 2³² rows or
+	// more, and the error of ctx if ctx ends before Append has encoded x. After an error of Append
+	// the Codes have no new rows. Append panics if ctx is nil, or if rows of x have a wrong
+	// dimension.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
 	// AppendRows appends the codes of rows ids[0], ids[1], … of the argument from, or of all rows
@@ -54,9 +56,11 @@ type Codes[T dense.Float] interface {
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
 	// query, or with the smallest estimated squared distances from the query, into dst, best first.
 	// Search returns dst, shortened if Codes has fewer than len(dst) rows. Search orders rows with
-	// equal estimates by row number. For a query that is not finite, Search returns the rows of the
-	// lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before the
-	// search, not for the best of many rows: a row ranks high partly by the error of the estimate.
+	// equal estimates by row number.
+	//
+	// For a query that is not finite, Search returns the rows of the lowest numbers, with the value
+	// NaN. The StdErr of a hit is right for a row chosen before the search, not for the best of
+	// many rows: a row ranks high partly by the error of the estimate.
 	//
 	// Search reads the codes of all rows once, on several processors. Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
 	// the quantiser of the Codes has prepared the query.
@@ -70,17 +74,18 @@ type Codes[T dense.Float] interface {
 	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
 	// prepared a query, if queries differ in Measure, if SearchOptions.Centres is negative, if
 	// SearchOptions.Rows fails or writes a row that is not finite, or if ctx ends. After an error
-	// of SearchAll the elements of hits are undefined. SearchAll panics if ctx is nil.
+	// of SearchAll the elements of hits are undefined. A nil ctx panics.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
 	// Within returns, best first, all rows that SearchOptions select and whose inner product or
 	// cosine with the query is at least the argument limit, or whose squared distance from the
 	// query is at most limit. Within misses a row that reaches the limit with at most the
-	// probability miss of Quantiser.Prepare, over random rotations, and requires that miss is above
-	// 0. With SearchOptions.Rows, Within returns only rows whose exact value reaches the limit,
-	// with the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates
-	// of all rows that may reach the limit by the error bounds of the estimates. For a query that
-	// is not finite, Within returns no rows.
+	// probability miss of Quantiser.Prepare, over random rotations.
+	//
+	// With SearchOptions.Rows, Within returns only rows whose exact value reaches the limit, with
+	// the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates of
+	// all rows that may reach the limit by the error bounds of the estimates. For a query that is
+	// not finite, Within returns no rows.
 	//
 	// Within reads the codes of all rows once. Within returns an error if limit is NaN, if the
 	// query has another quantiser or a miss probability of 0, if SearchOptions.Centres is negative,
@@ -91,6 +96,7 @@ type Codes[T dense.Float] interface {
 	// ids, into dst, and returns dst; rows may repeat in ids. A nil ids stands for rows 0 to
 	// len(dst) − 1. For one query and one row, Estimates and Search give equal values. The estimate
 	// of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
+	//
 	// Estimates takes less time for rows with consecutive numbers. Estimates allocates nothing, and
 	// uses several processors only for more than 4096 rows. Estimates panics if a row of ids does
 	// not exist, if dst and ids differ in length, or if the quantiser has not prepared the query.
@@ -99,17 +105,19 @@ type Codes[T dense.Float] interface {
 	// Decode writes vectors that approximate rows number from to to − 1 into the rows of dst, which
 	// is (to−from)×d, and returns dst. For the rotation matrix R of New, Decode approximates a row
 	// x by ‖x‖·Rᵀs/sᵀu, where the integers s are the code and u = Rx/‖x‖, or with a centre c by c +
-	// ‖x−c‖·Rᵀs/sᵀu with u = R(x−c)/‖x−c‖. Without centres, decoded vectors of a quantiser of New
-	// are longer than the rows, because inner products with decoded vectors are unbiased. For each
-	// row, Decode multiplies one vector by the transpose of the rotation matrix of the quantiser.
-	// Decode allocates dst if dst is zero, and panics if the Codes lack a row from from to to − 1,
-	// or if dst is neither zero nor (to−from)×d.
+	// ‖x−c‖·Rᵀs/sᵀu with u = R(x−c)/‖x−c‖.
+	//
+	// Without centres, decoded vectors of a quantiser of New are longer than the rows, because
+	// inner products with decoded vectors are unbiased. For each row, Decode multiplies one vector
+	// by the transpose of the rotation matrix of the quantiser. Decode allocates dst if dst is
+	// zero, and panics if the Codes lack a row from from to to − 1, or if dst is neither zero nor
+	// (to−from)×d.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// Write writes the quantiser, and the rows that Codes has when the call begins, to w, as a
-	// safetensors file that Read and View read on any platform. Write allocates as much memory as
-	// the codes, unless one block of memory holds all codes, as for New without centres after Read,
-	// View or a single Append. Write returns an error if w is nil, and each error of writing to w.
+	// safetensors file for Read and View. Write allocates as much memory as the codes, unless one
+	// block of memory holds all codes, as for New without centres after Read, View or a single
+	// Append. Write returns an error if w is nil, and the errors of w.
 	Write(w io.Writer) error
 }
 

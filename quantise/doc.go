@@ -9,10 +9,9 @@
 //	}
 //
 // New rotates vectors at random, rounds every coordinate to one of 2^bits levels with equal steps,
-// and stores a factor by which estimates have no bias [Gao & Long 2024] [Gao et al. 2025]. The
-// errors of estimates have a known law. Learn takes a rotation from a sample instead, with more
-// bits for principal directions. Codes, decoded vectors, estimates and results of Search have the
-// same bits on every processor. Theory evaluates integrals, whose last digits differ. Page
+// and stores a factor by which estimates have no bias [Gao & Long 2024] [Gao et al. 2025]. Learn
+// takes a rotation from a sample instead, with more bits for principal directions. Codes, decoded
+// vectors, estimates and results of Search have the same bits on every processor. Page
 // docs/search.md has all laws, and says which call to take.
 //
 // # References

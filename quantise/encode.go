@@ -17,7 +17,6 @@ import (
 
 const encodeRows = 64
 
-// appending encodes the rows of one Append in parallel, encodeRows rows per task.
 type appending[T dense.Float] struct {
 	ctx    context.Context
 	q      *quantiser[T]
@@ -103,7 +102,6 @@ func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error
 	return data, nil
 }
 
-// rowBytes returns the number of bytes of a row of EncodeBytes.
 func (q *quantiser[T]) rowBytes() int {
 	n := 8*q.words + 4*q.columns()
 	if q.centred() {
@@ -112,7 +110,6 @@ func (q *quantiser[T]) rowBytes() int {
 	return n
 }
 
-// encoder is the working memory for some rows, at most encodeRows.
 type encoder[T dense.Float] struct {
 	x       dense.Matrix[T]   // the rows
 	shifted scratch.Buffer[T] // x − c, with centres
@@ -126,7 +123,6 @@ type encoder[T dense.Float] struct {
 	labels []uint32 // of EncodeBytes
 }
 
-// begin rotates rows minus their centres. labels are nil if there is at most one.
 func (e *encoder[T]) begin(q *quantiser[T], x dense.Matrix[T], labels []uint32) {
 	e.codes, e.row = scratch.Resize(e.codes, q.out), scratch.Resize(e.row, q.words)
 	e.x, e.about = x, labels
@@ -153,7 +149,6 @@ func (e *encoder[T]) end(q *quantiser[T]) {
 	q.encoders.Put(e)
 }
 
-// encode writes the code of row i to e.row, and returns the numbers beside it.
 func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err error) {
 	y := e.rotated.Rows(i + 1).Row(i)
 	norm, err := normOf(y, e.x.Row(i))
@@ -178,7 +173,7 @@ func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err err
 	return n, nil
 }
 
-// encodeBands is encode with bands. ‖x − mean‖ may exceed ‖y‖: y lacks the direction of the mean.
+// ‖x − mean‖ may exceed ‖y‖: y lacks the direction of the mean.
 func (e *encoder[T]) encodeBands(q *quantiser[T], y []T, norm float64, i int, n *[columns]float32) {
 	whole := norm
 	if q.mean != nil {
@@ -212,8 +207,7 @@ func (c *coder[T]) squareOf(codes []uint8) float64 {
 	return float64(sum)
 }
 
-// normOf returns ‖y‖, or an error if the norm is out of range. y is the rotated x, which may have
-// overflowed.
+// y is the rotated x, which may have overflowed.
 func normOf[T dense.Float](y, x []T) (float64, error) {
 	norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(y))
 	if norm-norm != 0 {
@@ -237,7 +231,6 @@ func normOf[T dense.Float](y, x []T) (float64, error) {
 	return 0, errors.New("holds NaN or ±Inf, or has a norm above 1e150")
 }
 
-// write writes the codes of y, whose norm is given, and returns the ratio of the row.
 func (c *coder[T]) write(codes []uint8, y []T, norm float64) (ratio float64) {
 	n := 1 << (int(c.options.Bits) - 1)
 	if norm == 0 {
@@ -265,7 +258,6 @@ func encodeBits[T dense.Float](codes []uint8, y []T) {
 	}
 }
 
-// encodeSteps rounds |y|·perStep down to one of n cells.
 func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	codes = codes[:len(y)]
 	most := T(n - 1)
@@ -279,8 +271,7 @@ func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	}
 }
 
-// along returns sᵀy. Conversions of products keep the compiler from fusing them with sums, because
-// fused sums have other bits on other processors.
+// along returns sᵀy. Conversions of products keep the compiler from fusing products and sums.
 func (c *coder[T]) along(codes []uint8, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	codes = codes[:len(y)]

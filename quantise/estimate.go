@@ -40,7 +40,6 @@ func (c *codes[T]) Estimates(dst []Estimate, query *Query, ids []int) []Estimate
 	return dst
 }
 
-// estimator estimates rows in parallel, estimateRows rows per task.
 type estimator[T dense.Float] struct {
 	q     *quantiser[T]
 	rows  *rows
@@ -51,7 +50,6 @@ type estimator[T dense.Float] struct {
 
 const estimateRows = 1 << 12
 
-// Piece computes estimates 4096·i to 4096·i + 4095 of a call of Codes.Estimates.
 func (e *estimator[T]) Piece(i int) {
 	f := batches.Get()
 	defer batches.Put(f)
@@ -90,7 +88,6 @@ func (q *quantiser[T]) EstimateBytes(dst []Estimate, query *Query, page []byte) 
 	return nil
 }
 
-// addBytes makes the rows of a page, of which the first has a number, the rows of a batch.
 func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 	size := q.rowBytes()
 	inPlace := scan.Listed()
@@ -144,7 +141,6 @@ func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 	q.estimateProducts(dst, x, f)
 }
 
-// estimateProducts is estimate for products that f has already.
 func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.norm > 0 {
 		x.estimatePlain(dst, f)
@@ -156,7 +152,6 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	}
 }
 
-// estimatePlain is estimate without centres, bounds and exponent.
 func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 	square, rounding := float64(x.norm*x.norm), float64(x.rounding*x.rounding)
 	for i := range dst {

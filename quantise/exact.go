@@ -80,7 +80,6 @@ func (s *search[T]) least(x *ranking, y []T) candidate {
 	return worst
 }
 
-// read reads the rows of some candidates and offers them to x.exact. read sorts some by row number.
 func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 	if err := s.ctx.Err(); err != nil {
 		return err

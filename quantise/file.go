@@ -13,9 +13,9 @@ import (
 )
 
 // Read reads r to the end as a file of Codes.Write, and returns the Codes with the quantiser. Read
-// returns an error if r is nil, and if the file is cut off, damaged, of another version or no file
-// of Codes.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing. Read allocates memory
-// in proportion to the bytes that r has delivered so far.
+// allocates memory in proportion to the bytes that r has delivered so far. Read returns an error if
+// r is nil, and if the file is cut off, damaged, of another version or no file of Codes.Write; the
+// error wraps io.ErrUnexpectedEOF if bytes are missing.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -35,8 +35,7 @@ func View[T dense.Float](data []byte) (Codes[T], error) {
 
 const fileName = "codes"
 
-// file is the content of a file. Rows are sorted by cluster, and then by number. The columns that
-// the layout lacks are nil.
+// Rows are sorted by cluster, and then by number. The columns that the layout lacks are nil.
 type file struct {
 	recipe
 	Labels []uint32 // with centres: the clusters of the rows, in the order of their numbers
@@ -46,7 +45,6 @@ type file struct {
 	Words []uint64 // one part of all rows after the other
 }
 
-// columns are the numbers beside the codes, in the order of column.
 func (f *file) columns() [columns]*[]float32 {
 	return [columns]*[]float32{&f.Norms, &f.Ratios, &f.Variances, &f.CentreProducts, &f.CodedProducts}
 }
@@ -97,7 +95,6 @@ func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 	return joined(parts)
 }
 
-// joined returns the elements of all parts. It copies them unless there is one part.
 func joined[E any](parts [][]E) []E {
 	switch len(parts) {
 	case 0:
@@ -125,7 +122,6 @@ func open[T dense.Float](f file, err error) (Codes[T], error) {
 	return q.codesOf(r), nil
 }
 
-// rows returns the rows of a file, or an error if Write cannot have written them.
 func (f *file) rows() (*rows, error) {
 	l, err := f.layout()
 	if err != nil {
@@ -172,7 +168,6 @@ func (f *file) rows() (*rows, error) {
 	return rowsOf(b, f.Labels, l), nil
 }
 
-// rowsOf returns the rows of a block, which holds one cluster after the other.
 func rowsOf(b *block, labels []uint32, l layout) *rows {
 	r := &rows{n: b.size, clusters: make([]cluster, l.clusters)}
 	if !l.centred() {
@@ -203,7 +198,6 @@ func rowsOf(b *block, labels []uint32, l layout) *rows {
 	return r
 }
 
-// layout returns the layout of the rows without centres.
 func (f *file) layout() (l layout, err error) {
 	if len(f.Learned) == 0 {
 		opts, err := f.Options.check()
@@ -230,7 +224,6 @@ func (f *file) layout() (l layout, err error) {
 	return l, nil
 }
 
-// used returns the bits of a row of words that codes may have.
 func (f *file) used(l layout) []uint64 {
 	used := make([]uint64, l.words)
 	if len(f.Learned) == 0 {
@@ -268,7 +261,6 @@ func (f *file) check(b *block, l layout) error {
 
 var columnNames = [columns]string{"norm", "ratio", "variance", "product", "coded product"}
 
-// allows reports whether a row may have the number v. Append writes smaller numbers.
 func (c column) allows(v float32) bool {
 	most := [columns]float32{0x1p101, 0x1p24, 0x1p48, math.MaxFloat32, math.MaxFloat32}[c]
 	return v <= most && (v >= 0 || c >= centreProducts && v >= -most)

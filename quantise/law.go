@@ -74,9 +74,8 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 }
 
 // cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from
-// the product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions
-// of products keep the compiler from fusing them with sums, because fused sums have other bits on
-// other processors.
+// the product of sᵀ and x.roundedOf(s), which is divided by its norm. Conversions of products keep
+// the compiler from fusing products and sums.
 func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	cosine := float64(float64(product) * n.ratio)
 	switch {
@@ -167,9 +166,9 @@ func (x *Query) undivided(difference float64) float64 {
 }
 
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
-// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
-// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
-// the bands with the largest errors may have cosines near 0.
+// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. The cosine ρ is uncertain by
+// its standard error, so an estimate of 1 or more does not imply ρ = 1. Errors of several bands
+// have no such factor, because the bands with the largest errors may have cosines near 0.
 func (r *rounded) averageOf(cosine, across float64) float64 {
 	if r.several {
 		return across
@@ -192,8 +191,7 @@ func (x *Query) varianceOf(n *numbers) float64 {
 	return n.variance
 }
 
-// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what
-// is rounded is q − tc.
+// relative returns the factor of the rounding error: ‖q‖/‖q − tc‖, or 1 if q − tc is rounded.
 func (x *Query) relative(s *shift) float64 {
 	if s == nil || s.far {
 		return 1
@@ -246,18 +244,15 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	return part
 }
 
-// rotationError is the relative error that a rotation of float32 gives a squared norm: measured, in
-// the dimensions where it is largest.
+// rotationError is the largest measured relative error of a squared norm after rotation.
 const rotationError = 0x1.8p-23
 
-// roundoff returns the standard deviation of the error of rounding v to float32.
 func roundoff(v float64) float64 {
 	const even = 0.28867513459481287 // 1/√12, of errors between −½ and ½
 	_, e := math.Frexp(v)
 	return math.Ldexp(even, e-24)
 }
 
-// bothErrors returns √(a² + b²), with the same bits on every processor.
 func bothErrors(a, b float64) float64 {
 	large, small := max(a, b), min(a, b)
 	if !(small > 0) || math.IsInf(large, 1) {

@@ -21,30 +21,23 @@ import (
 
 // Learn returns a quantiser for vectors like the rows of the argument sample (n×d), with opts.Bits
 // bits per coordinate on average. A quantiser of Learn has more bits, up to 8, for directions along
-// which the sample is large, and none where the sample is small: with equal bytes, standard errors
-// of estimates are often half of those with New.
+// which the sample is large, and none where the sample is small. Learn subtracts the mean of the
+// sample if the mean is large, finds the principal directions, and rotates bands of directions with
+// equal bits at random.
 //
-// Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
-// groups directions with equal numbers of bits into bands, and rotates each band at random. With
-// Learn, the StdErr of an estimate covers the rounding along directions with bits, and the mean
-// square of vectors like the sample along directions without bits. With Learn and Bits > 1, StdErr
-// is right on average over queries like the sample even for a row that is larger or smaller along
-// some directions than the sample, because the code of a row contains the measured rounding error
-// of the row. Call Learn and encode all rows again when rows have directions that the sample lacks:
-// StdErr does not cover what only new rows have along directions without bits.
+// With Learn, the StdErr of an estimate covers the rounding along directions with bits, and the
+// mean square of vectors like the sample along directions without bits. Call Learn and encode all
+// rows again when rows have directions that the sample lacks: StdErr does not cover what only new
+// rows have along directions without bits.
 //
-// A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. Learn
-// chooses bits on a quarter of the sample that is not used to find directions, so that a sample
-// that is small, or equally large along all directions, gets equal bits. If all directions get
-// equal bits and no mean is subtracted, Learn returns the quantiser of New for opts and src, unless
-// New rejects opts.Bits or rotates vectors into more dimensions. Of a large sample in R^d, Learn
-// uses every m-th row, for the largest m that leaves at least 16,384 rows and at least 16d rows. A
-// row of norm 0 in the sample counts only in the mean of the sample.
+// A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. If all
+// directions get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts
+// and src, unless New rejects opts.Bits or rotates vectors into more dimensions.
 //
 // With Learn, the code of a row of d numbers takes at most d·Bits/8 bytes, rounded up to a multiple
 // of 8, plus 8, plus 4 if Bits > 1, plus 4 if Learn subtracts a mean. A quantiser of Learn needs d²
-// multiply-adds to encode a row of d numbers, and to prepare a query. WithCentres returns an error
-// for a quantiser of Learn, unless the quantiser is that of New.
+// multiply-adds to encode a row of d numbers, and to prepare a query. For an n×d sample, Learn
+// needs O(n·d² + d³) operations.
 //
 // For an n×d sample, Learn needs O(n·d² + d³) operations, and looks at ctx between the steps, of
 // which finding the principal directions takes longest. Learn panics if ctx is nil. For a sample in
@@ -97,8 +90,7 @@ const (
 	segmentSize  = 16 // the least number of coordinates whose bits allocate chooses
 	mostSegments = 64
 	heldOut      = 4 // one row in so many is held out
-	// The energy of the mean over that of the rows, from which on the mean is subtracted: it takes
-	// 4 bytes per row, with 1 bit above the bytes of other libraries.
+	// The energy of the mean over that of the rows, from which on the mean is subtracted.
 	meanShare, meanShareOfBit = 1. / 32, 0.5
 )
 
@@ -177,14 +169,12 @@ func learn(ctx context.Context, x dense.Matrix[float64], step int, opts Options,
 	return s, ctx.Err()
 }
 
-// product returns x·aᵀ.
 func product(x, a dense.Matrix[float64]) dense.Matrix[float64] {
 	y := dense.New[float64](x.Rows, a.Rows)
 	matmul.MulT(1, x, a, 0, y)
 	return y
 }
 
-// principal returns the eigenvectors of xᵀx as rows, those of the largest eigenvalues first.
 func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	d := x.Cols
 	square := dense.New[float64](d, d)
@@ -243,8 +233,6 @@ func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, 
 	return turned
 }
 
-// energyOf returns the mean squared norm of the rows of y, which are some of d coordinates, with
-// priorRows.
 func energyOf(y dense.Matrix[float64], d int) (sum float64) {
 	for i := range y.Rows {
 		sum += 2 * vecmath.HalfSquaredNorm(y.Row(i))
@@ -252,11 +240,9 @@ func energyOf(y dense.Matrix[float64], d int) (sum float64) {
 	return (sum + priorRows*float64(y.Cols)/float64(d)) / float64(y.Rows+priorRows)
 }
 
-// priorRows is the number of rows with equal energy in all directions that energyOf adds: a later
-// row may have what the sample lacks.
+// energyOf adds priorRows rows of equal energy in all directions: samples lack directions.
 const priorRows = 4
 
-// haar returns a uniformly random rotation of R^n.
 func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
 	a := mat.NewDense(n, n, nil)
 	for i := range n {
@@ -278,7 +264,6 @@ func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
 	return turn
 }
 
-// measure sets the steps and the laws of the errors of the bands. Rows of y have norm 1.
 func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 	at := 0
 	for k := range s.Bands {
@@ -340,8 +325,7 @@ func (b *band) findStep(y dense.Matrix[float64], whole bool) {
 		try(codelaw.BestUniform(d, n).Edges[1] * math.Sqrt(float64(d)/float64(b.Size)))
 		return
 	}
-	// The norms of rows in a band differ, and larger steps than for normal coordinates cut fewer
-	// off.
+	// Norms of rows in a band differ: larger steps than for normal coordinates cut fewer off.
 	const large = 1 << 12
 	middle *= codelaw.BestUniform(large, n).Edges[1] * math.Sqrt(large)
 	for k := -3; k <= 6; k++ {

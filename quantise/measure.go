@@ -11,7 +11,6 @@ import (
 // Measure is the function of a row and a query by which searches rank rows, such as Cosine.
 type Measure int
 
-// The measures.
 const (
 	InnerProduct Measure = iota // xᵀy
 	// xᵀy/(‖x‖‖y‖), and 0 if a norm is 0; exact values are in [−1, 1]
@@ -19,14 +18,14 @@ const (
 	SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
 )
 
-// Estimate is an estimated Value of a Measure and the standard error StdErr: the root mean squared
-// error over random rotations by theory, which uses the estimate in place of the true value. A
-// StdErr of 0 means that the Value of an Estimate is exact. If the argument miss of Prepare is
-// above 0, the true value is below Low with at most the probability miss, and above High with at
-// most the probability miss. If the argument miss of Prepare is 0, Low and High are 0.
+// Estimate is an estimated Value of a Measure and the standard error StdErr, the root mean squared
+// error over random rotations, computed with the estimate in place of the true value. A StdErr of 0
+// means that the Value of an Estimate is exact. If the argument miss of Prepare is above 0, the
+// true value is below Low with at most the probability miss, and likewise above High. If the
+// argument miss of Prepare is 0, Low and High are 0.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
-// Hit is a row in the result of a search: the number of the row, and the Estimate for the row.
+// Hit is a row in the result of a search: the number ID of the row, and an Estimate.
 type Hit struct {
 	ID int // the number of the row
 	Estimate
@@ -48,7 +47,6 @@ func sortHits(hits []Hit, by Measure) {
 	})
 }
 
-// exactly returns the measure of two vectors, negative for a squared distance.
 func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	var xy, xx, yy, distance float64
 	for i, v := range x {

@@ -14,7 +14,6 @@ func (s *search[T]) short(p *part) bool {
 	return p.words < 6 || p.width == 1 && p.words <= 16 || p.words < 24 && p.words%8 > 0 && s.cached()
 }
 
-// multiply computes the products of the rows of a chunk with some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	n := p.hi - p.lo
 	var common, each [group]*rounded
@@ -71,7 +70,6 @@ func (p *scanner) multiply(dst []float32, some []*rounded, tiles [mostParts][]ui
 	}
 }
 
-// multiplyListed computes products of the selected rows, or of all rows unless few are selected.
 func (s *search[T]) multiplyListed(p *scanner, x *rounded, dst []float32) {
 	f := &p.batch
 	if !p.few {

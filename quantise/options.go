@@ -32,7 +32,6 @@ func (o Options) layout(order int) layout {
 	return l
 }
 
-// learnedWords returns the most words of a row for Learn in R^d.
 func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d)*o.Bits/64))) }
 
 func (o Options) learnedLayout(d int, s *spectrum) layout {
@@ -47,7 +46,6 @@ func (o Options) learnedLayout(d int, s *spectrum) layout {
 
 const leastDimension = 4
 
-// orderOf returns d' for d.
 func orderOf(d int) (int, error) {
 	if d < 1 {
 		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)

@@ -16,7 +16,7 @@ import (
 )
 
 // Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
-// and goroutines may share a Quantiser. New, Learn and Codes.Quantiser return a Quantiser.
+// and goroutines may share a Quantiser.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of encoded vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
@@ -27,21 +27,27 @@ type Quantiser[T dense.Float] interface {
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
 	// the argument cosine, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times
 	// the mean and (‖x‖‖y‖)² times the variance that Theory returns for the cosine, and the
-	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The mean that Theory returns is the
-	// argument cosine. The variance that Theory returns is NaN for Bits > 1 and fewer than 32
-	// rotated coordinates, where no formula is known. For a quantiser of Learn, Theory averages the
-	// variance over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the
-	// mean. The first call of Theory takes longer than later calls, to compute integrals.
+	// estimate of ‖x−y‖² has 4 times the variance for xᵀy.
+	//
+	// The mean that Theory returns is the argument cosine. The variance that Theory returns is NaN
+	// for Bits > 1 and fewer than 32 rotated coordinates, where no formula is known. For a
+	// quantiser of Learn, Theory averages the variance over vectors like the sample, and ‖x‖ and
+	// ‖y‖ are norms after subtraction of the mean. The first call of Theory takes longer than later
+	// calls, to compute integrals.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
 	// row x, where c is the nearest to x of the origin and the rows of the argument centres (K×d).
 	// Standard errors of estimated inner products with a row x of the centre c are proportional to
-	// ‖x−c‖. The new quantiser has no centres of the receiver. With K centres in R^d, the code of a
-	// row takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre
-	// if ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. For vectors of
-	// R^d, WithCentres returns an error if centres is not K×d with K ≥ 1, if a centre is not finite
-	// or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰ bytes.
+	// ‖x−c‖.
+	//
+	// The new quantiser has no centres of the receiver. With K centres in R^d, the code of a row
+	// takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre if
+	// ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
+	//
+	// For vectors of R^d, WithCentres returns an error if centres is not K×d with K ≥ 1, if a
+	// centre is not finite or has a norm above 2¹⁰⁰, if all centres take more than 2⁴⁰ bytes, and
+	// for a quantiser of Learn other than that of New.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
 	// Encode returns the codes of the n ≥ 0 rows of x (n×d). Encode takes the time and returns the
@@ -49,17 +55,20 @@ type Quantiser[T dense.Float] interface {
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of the Measure by. Prepare
-	// writes the prepared query into dst and returns dst, or a new Query if dst is nil. If the
-	// argument miss is positive, estimates have the bounds Low and High, each of which fails with
-	// at most the probability miss. The query x may have any finite norm; if x is not finite, all
-	// estimates for the query are NaN.
+	// writes the prepared query into dst and returns dst, or a new Query if dst is nil.
+	//
+	// If the argument miss is positive, estimates have the bounds Low and High, each of which fails
+	// with at most the probability miss. The query x may have any finite norm; if x is not finite,
+	// all estimates for the query are NaN.
 	//
 	// Prepare multiplies x by the rotation matrix of the quantiser. For each centre in R^d, the
 	// first estimate for a query and a row of the centre takes O(d) operations more. For a query q
 	// so near to a multiple tc of a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded
 	// by itself, because the rounding of q is too coarse for rows of the centre. If the quantiser
-	// has prepared dst before, Prepare allocates nothing. For vectors of R^d, Prepare panics if x
-	// does not have d elements, if the Measure is unknown, or if miss is not in [0, 1).
+	// has prepared dst before, Prepare allocates nothing.
+	//
+	// For vectors of R^d, Prepare panics if x does not have d elements, if the Measure is unknown,
+	// or if miss is not in [0, 1).
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
 	// EncodeBytes appends the codes of the rows of x (n×d) to dst, with an equal number of bytes
@@ -69,13 +78,12 @@ type Quantiser[T dense.Float] interface {
 	// panics if x does not have d columns.
 	EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error)
 
-	// EstimateBytes writes estimates for the query and the len(dst) rows in page, which EncodeBytes
-	// has encoded, into dst. EstimateBytes returns an error if page does not have the length of
-	// len(dst) rows, if a number stored with a row is out of range, or if the quantiser has not
-	// prepared the query. EstimateBytes allocates nothing.
+	// EstimateBytes writes estimates for the query and the len(dst) rows in page, a result of
+	// EncodeBytes, into dst. EstimateBytes returns an error if page has another length, if a number
+	// stored with a row is out of range, or if the quantiser has not prepared the query.
+	// EstimateBytes allocates nothing.
 	EstimateBytes(dst []Estimate, query *Query, page []byte) error
 
-	// codesOf returns Codes with rows that the quantiser has encoded.
 	codesOf(r *rows) Codes[T]
 }
 
@@ -90,7 +98,6 @@ func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], err
 	return newOf[T](recipe{Options: opts, D: d, Seed: []uint64{src.Uint64(), src.Uint64()}})
 }
 
-// recipe is what a file holds of a quantiser.
 type recipe struct {
 	Options
 	D       int
@@ -148,7 +155,6 @@ type quantiser[T dense.Float] struct {
 	estimators pool.Of[estimator[T]]
 }
 
-// coder is what quantisers with different centres share.
 type coder[T dense.Float] struct {
 	options  Options
 	in, out  int
@@ -178,18 +184,15 @@ func (q *quantiser[T]) Theory(cosine float64) (mean, variance float64) {
 	return q.theory().Cosine(q.out, cosine)
 }
 
-// sameCodes reports whether q and r have the same rotation and options.
 func (q *quantiser[T]) sameCodes(r *quantiser[T]) bool {
 	return q.coder == r.coder || q.seed == r.seed && q.options == r.options && q.in == r.in
 }
 
-// equals reports whether q and r encode every vector alike.
 func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 	return q == r || q.sameCodes(r) && slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
 }
 
-// newCoder returns a coder. The step is rounded to float32, because the last digits of elementary
-// functions differ between processors.
+// The step is rounded to float32: last digits of functions differ between processors.
 func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T] {
 	l, cells := opts.layout(order), codelaw.BestUniform(order, 1<<(int(opts.Bits)-1))
 	c := &coder[T]{options: opts, in: d, out: order, rotation: r}

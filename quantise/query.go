@@ -73,7 +73,6 @@ type roundedPart struct {
 
 func vectorOf[T dense.Float](x *Query) *[]T { return simd.Of[[]T, T](&x.single, &x.double) }
 
-// preparer is the working memory of Prepare.
 type preparer[T dense.Float] struct {
 	shifted []T // q − tc
 	rotated []T
@@ -130,7 +129,6 @@ func (q *quantiser[T]) describe(dst *Query) {
 	}
 }
 
-// divide sets the vector of the query and its exponent, and returns the vector.
 func divide[T dense.Float](dst *Query, x []T) []T {
 	vector := vectorOf[T](dst)
 	*vector = append((*vector)[:0], x...)

@@ -16,7 +16,6 @@ type rows struct {
 	labels   []*[labelled]uint32 // the clusters of rows, with centres
 }
 
-// labelled is the number of labels in one array of rows.labels.
 const labelled = 1 << 12
 
 // cluster is the rows of one centre, in the order of their numbers. The last blocks may have room
@@ -26,7 +25,6 @@ type cluster struct {
 	blocks []*block
 }
 
-// column is a number that is stored for each row as float32.
 type column int
 
 const (
@@ -88,7 +86,6 @@ func (l layout) bytes() int {
 	return n
 }
 
-// withClusters returns the layout for n > 1 clusters.
 func (l layout) withClusters(n int) layout {
 	l.clusters = n
 	l.has[centreProducts], l.has[codedProducts] = true, true
@@ -125,7 +122,6 @@ func newBlock(first, size int, l layout) *block {
 	return b
 }
 
-// slackBytes is the largest number of bytes that a cluster reserves for the codes of later rows.
 const slackBytes = 1 << 20
 
 // with returns the cluster with room for more rows. A new block reserves room for a quarter of the
@@ -161,15 +157,12 @@ func (b *block) cut(lo, hi, first int, l layout) *block {
 	return c
 }
 
-// find returns the index of the block of place i of the cluster.
 func (r cluster) find(i int) int {
 	return sort.Search(len(r.blocks), func(k int) bool { return r.blocks[k].first > i }) - 1
 }
 
-// used returns the number of places of block k that hold rows.
 func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
 
-// before returns the number of rows of the cluster with numbers below id.
 func (r cluster) before(id int) int {
 	if len(r.blocks) == 0 || r.blocks[0].ids == nil {
 		return min(id, r.n)
@@ -189,7 +182,6 @@ func (r *rows) label(i int) int {
 	return int(r.labels[i/labelled][i%labelled])
 }
 
-// with returns r with room for more rows, and with their labels if the quantiser has centres.
 func (r *rows) with(more int, labels []uint32, l layout) *rows {
 	next := &rows{n: r.n + more, clusters: make([]cluster, l.clusters)}
 	copy(next.clusters, r.clusters)
@@ -231,7 +223,6 @@ func (r *rows) locate(id int) (b *block, place, cluster int) {
 	return b, place - b.first, cluster
 }
 
-// id returns the number of the row in place i.
 func (b *block) id(i int) int {
 	if b.ids == nil {
 		return b.first + i
@@ -253,7 +244,6 @@ func (b *block) row(dst []uint64, i int, l *layout) []uint64 {
 	return dst
 }
 
-// copyRow copies place from of another block, of the same codes, to place i.
 func (b *block) copyRow(i int, other *block, from int, l layout) {
 	for k, words := range l.parts[:l.count] {
 		copy(b.words[k][i*words:][:words], other.words[k][from*words:])
@@ -268,7 +258,6 @@ func (b *block) copyRow(i int, other *block, from int, l layout) {
 	}
 }
 
-// room is rows with room for more, which are not yet published.
 type room struct {
 	next   *rows
 	first  int // the number of the first new row
@@ -276,7 +265,6 @@ type room struct {
 	places []int // the places of the new rows in their clusters, with centres
 }
 
-// room returns room after r for n rows, whose clusters are labels if the quantiser has centres.
 func (r *rows) room(n int, labels []uint32, l layout) *room {
 	m := &room{next: r.with(n, labels, l), first: r.n, labels: labels}
 	if labels != nil {
@@ -293,7 +281,6 @@ func (r *rows) room(n int, labels []uint32, l layout) *room {
 	return m
 }
 
-// slot returns the block and the place of new row i, and sets its number.
 func (m *room) slot(i int) (b *block, at int) {
 	c, place := &m.next.clusters[0], m.first+i
 	if m.labels != nil {

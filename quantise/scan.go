@@ -37,7 +37,6 @@ type search[T dense.Float] struct {
 	keys []uint64
 }
 
-// ranking is a query of a search and its best rows.
 type ranking struct {
 	*Query
 	index int // the index in search.queries
@@ -73,9 +72,8 @@ const (
 	// if fewer of the rows of a chunk are selected, the others are not multiplied
 	fewShare = 8
 
-	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a
-	// time are faster if rows are in a cache: if codes have fewer than inCaches words, and rows
-	// more than fewWords.
+	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows are
+	// faster if rows are in a cache, with fewer than inCaches words.
 	inCaches = 1 << 21
 	fewWords = 32
 )
@@ -124,7 +122,6 @@ func (s *search[T]) arrange() {
 	}
 }
 
-// end returns the memory of the search to the pool, without references to codes and options.
 func (s *search[T]) end() {
 	clear(s.ranges)
 	s.rows, s.ranges = nil, s.ranges[:0]
@@ -160,7 +157,6 @@ func (s *search[T]) run() {
 	parallel.Do(len(s.ranges), s)
 }
 
-// scanner is the memory of a goroutine that scans a blockRange in chunks of up to chunkRows rows.
 type scanner struct {
 	blockRange         // of the chunk
 	longest    float64 // the largest of the stored norms
@@ -184,7 +180,6 @@ type scanner struct {
 	best, possible [][]candidate // of each query, in the whole blockRange
 }
 
-// Piece searches range i of the rows of Codes for the best rows of all queries.
 func (s *search[T]) Piece(i int) {
 	if s.ended() {
 		return
@@ -234,7 +229,6 @@ func (s *search[T]) scan(p *scanner) {
 	}
 }
 
-// bound sets the bounds of a chunk that all queries use.
 func (s *search[T]) bound(p *scanner) {
 	b, lo, hi := p.b, p.lo, p.hi
 	lengths, factors := b.numbers[norms][lo:hi], p.factors[:hi-lo]

@@ -31,8 +31,7 @@ func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 	return cosine
 }
 
-// upperScore returns an upper bound of the score of a row whose cosine is given. The bound allows
-// for the rounding errors of norms.
+// upperScore bounds the score of a row of a cosine, with rounding errors of norms.
 func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	score := x.score(s, n, cosine)
 	if s != nil {
@@ -44,7 +43,6 @@ func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	return score
 }
 
-// roundingBound bounds the rounding error of centredValue.
 func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 	norm := n.norm
 	switch x.by {
@@ -116,7 +114,6 @@ func (x *Query) errorBound(s *shift, z, variance, bias float64) (law, rounding f
 	return float64(z * math.Sqrt(variance/one.dimensions)), float64(z*rounding*math.Sqrt(1+variance)) + bias
 }
 
-// offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
 func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if x.k == 0 {
 		return
@@ -154,8 +151,6 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	p.best[x.index] = best
 }
 
-// offerPossible adds the rows of a chunk whose upper bounds are not worse than the worst exact
-// value so far to the candidates of a query.
 func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	to := s.q.shiftOf(x.Query, p.cluster)
 	if math.IsInf(x.least.score, 1) {
@@ -179,8 +174,6 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	}
 }
 
-// next returns the first selected row from i on whose p.scores is not below the limit, or the
-// number of rows of the chunk.
 func (p *scanner) next(i int, limit float32) int {
 	scores := p.scores[:p.hi-p.lo]
 	for ; i < len(scores); i++ {
@@ -194,7 +187,6 @@ func (p *scanner) next(i int, limit float32) int {
 	return i
 }
 
-// found reports whether x.best, which is sorted by row number, contains a row.
 func (x *ranking) found(row int) bool {
 	_, ok := slices.BinarySearchFunc(x.best, row, func(c candidate, row int) int { return cmp.Compare(c.row, row) })
 	return ok

@@ -12,10 +12,10 @@ import (
 // exact values. With the zero SearchOptions, SearchAll ranks all rows by estimates.
 type SearchOptions[T dense.Float] struct {
 	// Only is a set of rows, and searches ignore rows outside of Only. Except is a set of rows that
-	// searches ignore, such as deleted rows. Row i is in Only or Except if the slice has a word
-	// i/64 and bit i%64 of the word is 1. A nil Only or Except excludes no rows. Searches read
-	// codes in groups of up to 256 rows, and skip a group if Only and Except exclude all rows of
-	// the group. Only and Except must not change during a search.
+	// searches ignore. Row i is in Only or Except if the slice has a word i/64 and bit i%64 of the
+	// word is 1. A nil Only or Except excludes no rows, and neither may change during a search.
+	// Searches read codes in groups of up to 256 rows, and skip a group if Only and Except exclude
+	// all rows of the group.
 	Only, Except []uint64
 
 	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
@@ -23,11 +23,15 @@ type SearchOptions[T dense.Float] struct {
 	// a row, and from several goroutines.
 	Accept func(id int) bool
 
-	// Rows writes the original vectors of the rows with the numbers ids into dst, which is
-	// len(ids)×d. The elements of ids ascend. If Rows is not nil, SearchAll returns exact values
-	// with a StdErr of 0, and, over random rotations, lacks one or more of the best rows with at
-	// most the probability miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows
-	// from one goroutine, for rows of one query at a time, and returns each error of Rows.
+	// Rows writes the original vectors of the rows with the numbers ids, which ascend, into dst,
+	// which is len(ids)×d.
+	//
+	// If Rows is not nil, SearchAll returns exact values with a StdErr of 0, and, over random
+	// rotations, lacks one or more of the best rows with at most the probability miss of
+	// Quantiser.Prepare, or 0.01 if miss is 0.
+	//
+	// SearchAll calls Rows from one goroutine, for rows of one query at a time, and returns each
+	// error of Rows.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
 	// If Centres is above 0, SearchAll and Within return only rows whose centre is the origin or
@@ -36,7 +40,6 @@ type SearchOptions[T dense.Float] struct {
 	Centres int
 }
 
-// exactMiss is the probability that a search with Rows misses a row, if the query has none.
 const exactMiss = 0.01
 
 // RowsOf returns a function for SearchOptions.Rows that copies rows of the matrix x.
@@ -110,7 +113,6 @@ func (c *codes[T]) SearchAll(ctx context.Context, hits [][]Hit, queries []*Query
 	return nil
 }
 
-// prepared reports whether q or an equal quantiser has prepared a query.
 func (q *quantiser[T]) prepared(query *Query) bool {
 	if query == nil {
 		return false
@@ -125,7 +127,6 @@ func (q *quantiser[T]) check(query *Query) {
 	}
 }
 
-// write writes the best rows of a query into dst, best first, and returns dst with their number.
 func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 	if x.norm != x.norm {
 		return s.first(dst, x.norm)
@@ -153,8 +154,6 @@ func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 	return dst
 }
 
-// first writes the first rows that the options select into dst, with a value that is no number, and
-// returns dst with their number.
 func (s *search[T]) first(dst []Hit, nan float64) []Hit {
 	n := 0
 	for id := 0; id < s.rows.n && n < len(dst); id++ {

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
 func (s *search[T]) selectRows(p *scanner) bool {
 	n := p.hi - p.lo
 	for w := range p.selected {
@@ -28,7 +27,6 @@ func (s *search[T]) selectRows(p *scanner) bool {
 	return count > 0
 }
 
-// choose keeps the selected rows whose bits in the set, after the exclusive or with flip, are 1.
 func (p *scanner) choose(set []uint64, flip uint64) {
 	if p.b.ids == nil {
 		first := p.b.first + p.lo
@@ -46,7 +44,6 @@ func (p *scanner) choose(set []uint64, flip uint64) {
 	}
 }
 
-// wordOf returns word i of a set of rows, 0 beyond its end.
 func wordOf(set []uint64, i int) uint64 {
 	if i < len(set) {
 		return set[i]
@@ -54,7 +51,6 @@ func wordOf(set []uint64, i int) uint64 {
 	return 0
 }
 
-// hide replaces the scores of rows that are not selected by NaN.
 func (p *scanner) hide(scores []float32) {
 	for w, word := range p.selected {
 		for word = ^word; word != 0; word &= word - 1 {
@@ -67,7 +63,6 @@ func (p *scanner) hide(scores []float32) {
 	}
 }
 
-// nextSelected returns the first selected row from i on, or chunkRows.
 func (p *scanner) nextSelected(i int) int {
 	for w := i / 64; w < len(p.selected); w++ {
 		if word := p.selected[w] >> (i % 64); word != 0 {
@@ -85,8 +80,6 @@ func (s *search[T]) selects(id int) bool {
 
 func (s *search[T]) accepts(id int) bool { return s.options.Accept == nil || s.options.Accept(id) }
 
-// chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
-// origin.
 func (s *search[T]) chooseCentres(x *ranking) {
 	wanted, vector := s.options.Centres, *vectorOf[T](x.Query)
 	x.clusters = x.clusters[:0]

@@ -23,17 +23,15 @@ type shift struct {
 	terms float64
 
 	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to
-	// the errors of codes, or whether c is the mean of Learn. Then own is q − tc, rotated and
-	// rounded by itself.
+	// the errors of codes, or whether c is the mean of Learn. Then own is q − tc.
 	far bool
 	own *rounded
 }
 
-// farShare is a ratio of ‖q − tc‖ and ‖q‖. Below it, q − tc is rounded by itself. At this ratio the
-// error of rounding q is 1/5 of the error of codes of 1 bit, and 1/20 with 8 bits.
+// Below farShare = ‖q − tc‖/‖q‖, q − tc is rounded by itself: the error of rounding q is 1/5 of the
+// error of codes of 1 bit, and 1/20 with 8 bits.
 const farShare = 1. / 16
 
-// shiftOf returns the shift of a query for the rows of a cluster, or nil without centres.
 func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
 	if q.centres == nil {
 		return nil
@@ -80,7 +78,6 @@ func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
 	return s
 }
 
-// roundedOf returns what codes are multiplied by: the query q, or q − tc.
 func (x *Query) roundedOf(s *shift) *rounded {
 	if s != nil && s.far {
 		return s.own
@@ -88,7 +85,6 @@ func (x *Query) roundedOf(s *shift) *rounded {
 	return &x.rounded
 }
 
-// fullNorm returns ‖x‖ of a row.
 func (s *shift) fullNorm(norm, centreProduct float64) float64 {
 	return math.Sqrt(max(0, float64(norm*norm)+2*centreProduct+s.square))
 }

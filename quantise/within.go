@@ -63,7 +63,6 @@ func (c *codes[T]) Within(ctx context.Context, query *Query, limit float64, o Se
 	return hits, nil
 }
 
-// leastScore returns a lower bound of the scores of rows that reach the limit.
 func (x *Query) leastScore(limit float64, centred bool) float64 {
 	score, size, square := limit, math.Abs(limit), float64(x.norm*x.norm)
 	switch {

@@ -14,8 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Kind is the kind of a column of a table, such as number or date, by the rules of the package
-// documentation.
+// Kind is the kind of a column, such as number or date, by the rules of the package.
 type Kind string
 
 // Kinds of columns.
@@ -30,7 +29,6 @@ const (
 	RowNames Kind = "names of rows"
 )
 
-// common is the least number of rows of a category with a column of its own.
 const common = 10
 
 // Column describes how a column of texts becomes columns of numbers, the input of a model.
@@ -64,7 +62,6 @@ func (t *Table) told(target string) (told *Table, at int, err error) {
 	return t.filter(func(i int) bool { return !missing(t.rows[i][at]) }), at, nil
 }
 
-// columns learns the encoding of all columns but the target from the rows.
 func (t *Table) columns(target int, o Options) ([]Column, error) {
 	for _, name := range slices.Concat(o.Category, o.Skip, o.Log, []string{o.Group, o.Time, o.Weight}) {
 		if name != "" && (name == t.names[target] || !slices.Contains(t.names, name)) {
@@ -171,7 +168,6 @@ func (c *Column) learnNumbers(t *Table, j int) error {
 	return nil
 }
 
-// number returns the number in a text, its logarithm, or the days of a date.
 func (c *Column) number(text string, line int) (float64, error) {
 	if c.Kind == Date {
 		at, ok := date(text)
@@ -269,8 +265,6 @@ func encode(all []Column, t *Table) (dense.Matrix[float64], error) {
 	return x, nil
 }
 
-// encode writes the columns of points for a text into dst, which is zero and has c.width()
-// elements.
 func (c *Column) encode(dst []float64, text string, line int) (err error) {
 	k, found := slices.BinarySearch(c.Categories, text)
 	switch gone := missing(text); {
@@ -298,7 +292,6 @@ func (c *Column) encode(dst []float64, text string, line int) (err error) {
 	return err
 }
 
-// checkColumns returns an error for columns that Fit does not make.
 func checkColumns(all []Column) error {
 	for _, c := range all {
 		known := slices.Contains([]Kind{Number, Date, YesNo, Category, Text, Constant, Skipped, RowNames}, c.Kind)

@@ -1,6 +1,4 @@
-// Package table learns a column of a table from the other columns. Tables have texts, categories,
-// dates and missing values, as CSV files do. One value encodes raw rows, predicts them, and is
-// written to one file:
+// Package table learns a column of a table from the other columns.
 //
 //	t, err := table.Read(file, table.ReadOptions{})
 //	rest, held := t.Split(0.2, src)
@@ -10,13 +8,12 @@
 //	columns, err := m.Explain(held, src) // what it loses without each
 //	err = m.Write(out)
 //
-// Package ridge/automl chooses and fits the model. All computations are in float64. A value is
-// missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A number is
-// decimal and finite. A date is 2006-01-02, with or without a time (15:04, 15:04:05) after a T or a
-// space, and a zone (Z, +01:00).
+// A value is missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A
+// number is decimal and finite. A date is 2006-01-02, with or without a time (15:04, 15:04:05)
+// after a T or a space, and a zone (Z, +01:00).
 //
-// Fit determines the kind of each column from the rows to learn from. Shares are of the values that
-// are not missing. Rows of the table become points, in these columns:
+// Fit determines the kind of each column from the values that are not missing. Rows of the table
+// become points, in these columns:
 //
 //	kind          condition                             columns of points
 //	constant      the values do not vary                none
@@ -33,12 +30,13 @@
 //	              as R and pandas write it
 //	skipped       Options.Skip                          none
 //
-// Options.Category makes a column yes/no or a category without the conditions of other kinds. If
-// values are missing, a further column of points is 1 for these rows. A missing number, date or
-// yes/no becomes the mean, and a missing category becomes zeros. So does a value of yes/no or of a
-// category that Fit has not seen, if no column stands for other values.
+// If values are missing, a further column of points is 1 for these rows. Options.Category makes a
+// column yes/no or a category without the conditions of other kinds. A missing number, date or
+// yes/no becomes the mean, and a missing category becomes zeros. If no column stands for other
+// values, a value that Fit has not seen becomes the mean in a column of yes/no, and zeros in a
+// category.
 //
-// Targets are classes with Options.Classes, or if fewer than half of them are numbers. Fit and
-// Score leave out rows without a target. docs/learning.md has an example and the cases in which Fit
-// fails. Rows that depend on each other need Options.Group or Time, and Table.SplitBy.
+// Targets are classes with Options.Classes, or if fewer than half of the targets are numbers. Fit
+// and Score leave out rows without a target. docs/learning.md has an example and the cases in which
+// Fit fails. Rows that depend on each other need Options.Group or Time, and Table.SplitBy.
 package table

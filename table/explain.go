@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Importance says how much accuracy a model loses if the values of a column are permuted among the
-// rows.
+// Importance says how much accuracy a model loses if the values of a column are permuted.
 type Importance struct {
 	Column       string
 	Loss, StdErr float64 // the rise of the mean squared error or log-loss, and its standard error
@@ -21,12 +20,12 @@ type Importance struct {
 
 // Explain returns the permutation importance of each column from which the model predicts, the
 // largest first: by how much the mean squared error or the log-loss at the rows of t with a target
-// rises if the values of the column are permuted among the rows [Breiman 2001]. From the source
-// src, Explain draws one permutation for each column. The importance of a column may be small
-// because other columns tell the model as much. Explain returns an error for a nil src, for fewer
-// than two rows with a number or a known class as target, and where Model.Score returns one.
+// rises if the values of the column are permuted among the rows [Breiman 2001:
+// https://doi.org/10.1023/A:1010933404324]. The source src gives one permutation for each column.
 //
-// [Breiman 2001]: https://doi.org/10.1023/A:1010933404324
+// The importance of a column may be small because other columns tell the model as much. Explain
+// returns an error for a nil src, for fewer than two rows with a number or a known class as target,
+// and where Model.Score returns one.
 func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 	if src == nil {
 		return nil, errors.New("table: src is nil, want a source of randomness")

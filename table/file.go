@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// recipe lists the parts of the file of a Model.
 type recipe struct {
 	Target     string
 	Columns    []Column
@@ -18,9 +17,8 @@ type recipe struct {
 	Classifier *ridge.Classifier[float64]
 }
 
-// Write writes the model and the encoding of the columns to w, as one safetensors file about as
-// large as the file of the ridge.Model or ridge.Classifier inside. Write returns an error for a
-// zero model, and the errors of w.
+// Write writes the model and the encoding of the columns to w, as one safetensors file. Write
+// returns an error for a zero model, and the errors of w.
 func (m *Model) Write(w io.Writer) error {
 	if m == nil || m.model == nil && m.classifier == nil {
 		return errNoModel
@@ -28,11 +26,11 @@ func (m *Model) Write(w io.Writer) error {
 	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model, m.classifier})
 }
 
-// ReadModel reads a model that Model.Write has written, up to the end of r. On the same processor,
-// with the same version of the module, the model of ReadModel predicts bit for bit what the written
-// model predicts. ReadModel returns the errors of r, and an error that names a missing, damaged or
-// unknown part of the file, or parts that do not fit together. ReadModel allocates at most a fixed
-// multiple of the bytes that ReadModel has read.
+// ReadModel reads a model of Model.Write up to the end of r. On the same processor, with the same
+// version of the module, the model of ReadModel predicts bit for bit what the written model
+// predicts. ReadModel returns the errors of r, and an error that names a missing, damaged, unknown
+// or unfit part of the file. ReadModel allocates at most a fixed multiple of the bytes that
+// ReadModel has read.
 func ReadModel(r io.Reader) (*Model, error) {
 	p, err := archive.Read[float64, recipe](r, "table", "table")
 	if err != nil {

@@ -14,18 +14,17 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-// Options are the parameters of Fit, which with zero Options finds the kind of each column, such as
-// number or date, from the values of the column.
+// Options are the parameters of Fit. With zero Options Fit finds the kind of every column: number,
+// date, category, text and so on.
 type Options struct {
 	Category []string // columns that are categories though they have numbers or dates
 	Skip     []string // columns to leave out
 	Log      []string // columns of positive numbers to take logarithms of
 
-	// Group names a column whose texts are equal in rows that depend on each other, such as the
-	// rows of one patient. With a Group, choices of Fit and prediction bands come from errors at
-	// whole groups of rows that a fit has not seen. A row without a text in the column Group is a
-	// group by itself. The model does not use the column Group, unless Category names the column
-	// too.
+	// Group names a column whose texts are equal in dependent rows, such as those of one patient.
+	// With a Group, choices of Fit and prediction bands come from errors at whole groups of rows
+	// that a fit has not seen. A row without a text in the column Group is a group by itself. The
+	// model does not use the column Group, unless Category names the column too.
 	Group string
 
 	// Time names a column of numbers or dates, the times of rows. With a Time, choices of Fit and
@@ -55,20 +54,17 @@ type Model struct {
 	classifier *ridge.Classifier[float64] // nil for numbers
 }
 
-// least is the least number of rows to learn from.
 const least = 20
 
 // Fit learns to predict the column target of t from the other columns, as the package documentation
 // describes. Fit takes about as long as automl.Fit, to which Fit passes the source src. If ctx
-// ends, Fit returns the error of ctx, and the best model so far, or nil if no family of models has
-// been compared.
+// ends, Fit returns the error of ctx, and the best model so far or nil.
 //
 // Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
 // is not a column or does not vary, for options that name the target or a column that t lacks, for
-// Group and Time together, for a column in o.Log that is not numeric, and for a table without
-// columns to learn from. Fit also returns the errors of automl.Fit. If a text does not fit the kind
-// of the column, such as a word among numbers, the error of Fit names the line, the column and the
-// text.
+// Group and Time together, for a column in o.Log that is not numeric, for a table without columns
+// to learn from, and where automl.Fit does. If a text does not fit the kind of the column, such as
+// a word among numbers, the error of Fit names the line, the column and the text.
 func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
 	if err := argument.Context("table", ctx); err != nil {
 		return nil, err
@@ -198,8 +194,7 @@ func maybeClasses(name string, y []float64) string {
 // Target returns the name of the column that the model predicts.
 func (m *Model) Target() string { return m.target }
 
-// Columns returns the columns from which the model predicts, and the columns that the model leaves
-// out.
+// Columns returns the columns that the model uses or leaves out.
 func (m *Model) Columns() []Column {
 	all := slices.Clone(m.columns)
 	for i := range all {
@@ -217,6 +212,5 @@ func (m *Model) Classes() []string {
 	return m.classifier.Labels()
 }
 
-// Report returns a text about what Fit tried and chose. The file that Model.Write writes contains
-// the report too.
+// Report returns a text about what Fit tried and chose, also for a model from a file.
 func (m *Model) Report() string { return m.report }

@@ -28,9 +28,8 @@ type Predictions struct {
 // Predict predicts the target for each row of t, where t needs only the columns from which the
 // model predicts, in any order. The band of a prediction contains a numeric target with the
 // probability level; predictions of classes do not depend on level. Predict returns an error for a
-// zero model, a nil t, a level that is not between 0 and 1, and a column that t lacks. If a text
-// does not have the kind of the column, the error of Predict names the line, the column and the
-// text.
+// zero model, a nil t, a level that is not between 0 and 1, a column that t lacks, and a text that
+// does not have the kind of the column.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil && m.classifier == nil:
@@ -55,7 +54,6 @@ func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
 	return &Predictions{Mean: mean.Data, Half: half.Data}
 }
 
-// losses returns squared errors, or log-losses, with NaN for an unknown class.
 func (p *Predictions) losses(y []float64) []float64 {
 	loss := make([]float64, len(y))
 	for i, v := range y {
@@ -71,7 +69,7 @@ func (p *Predictions) losses(y []float64) []float64 {
 	return loss
 }
 
-// Score says how far the predictions of a model are from the targets of the rows of a table.
+// Score says how far predictions of a model are from the targets of the rows of a table.
 type Score struct {
 	Rows int // the number of rows with a target
 
@@ -167,11 +165,10 @@ func (s Score) String() string {
 	return text
 }
 
-// plusMinus writes a number and its error, which has two significant digits.
 func plusMinus(v, e float64) string { return significant(v, e, 2) + " ± " + significant(e, e, 2) }
 
 // significant writes v with the decimals that a number as large as size needs for the significant
-// digits. Very large and small sizes give an exponent.
+// digits.
 func significant(v, size float64, digits int) string {
 	if !(size >= 1e-6 && size < 1e9) {
 		return fmt.Sprintf("%.*g", digits+2, v)

@@ -97,7 +97,6 @@ func New(names []string, rows [][]string) (*Table, error) {
 	return t, nil
 }
 
-// add appends a row, which add changes, or sets the names.
 func (t *Table) add(row []string, line int) error {
 	for j, text := range row {
 		if row[j] = strings.TrimSpace(text); !utf8.ValidString(text) {
@@ -129,8 +128,7 @@ func (t *Table) Names() []string { return slices.Clone(t.names) }
 // Len returns the number of rows of the table.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Row returns the texts of row i of the table, in the order of the columns. Row panics unless i is
-// from 0 to Len() − 1.
+// Row returns the texts of row i, in the order of the columns, and panics without a row i.
 func (t *Table) Row(i int) []string {
 	if i < 0 || i >= len(t.rows) {
 		panic(fmt.Sprintf("table: row %d of %d", i, len(t.rows)))
@@ -141,7 +139,7 @@ func (t *Table) Row(i int) []string {
 // Split divides the rows of a table into two tables. For the argument share, the result held has
 // share·n of the n rows, rounded down, and the result rest has the remaining rows, both in the
 // order of the table. Split draws the rows of held at random from src, or, for a nil src, uses the
-// last rows. Split panics unless the argument share is from 0 to 1.
+// last rows. Split panics unless share is from 0 to 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {
 		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))
@@ -204,7 +202,6 @@ func (t *Table) filter(keep func(i int) bool) *Table {
 	return some
 }
 
-// decimalComma matches numbers that programs write beside semicolons in much of Europe.
 var decimalComma = regexp.MustCompile(`^[+-]?\d*,\d+([eE][+-]?\d+)?$`)
 
 // checkComma returns an error if the first line has no comma, but another character that separates

@@ -4,7 +4,6 @@ import (
 	"slices"
 )
 
-// groups returns the numbers of the groups of the rows, or of their times in order, or nil.
 func (t *Table) groups(o Options) ([]int, error) {
 	group := make([]int, len(t.rows))
 	switch {
@@ -51,7 +50,6 @@ func (t *Table) weights(name string) ([]float64, error) {
 	})
 }
 
-// numbers returns the values of a column that all rows must have.
 func (t *Table) numbers(name, want string, parse func(text string) (float64, bool)) ([]float64, error) {
 	at, all := slices.Index(t.names, name), make([]float64, len(t.rows))
 	for i, row := range t.rows {

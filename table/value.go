@@ -34,7 +34,6 @@ func date(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// days returns the number of days since 1970-01-01 UTC.
 func days(at time.Time) float64 {
 	return (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / 86400
 }

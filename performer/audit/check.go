@@ -48,7 +48,6 @@ func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...p
 	return b, nil
 }
 
-// checkHeads returns an error if a reports other heads, causality or normalisation than exact.
 func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T]) error {
 	wantHeads, wantKeys := headsOf(exact)
 	b, isBatch := a.(performer.Batch[T])

@@ -12,8 +12,7 @@ import (
 // Choice is the attention that [Choose] has chosen, with measured errors and times.
 type Choice[T dense.Float] struct {
 	// Attention is what Choose has chosen: an approximation of attention, or exact attention.
-	// Attention serves later calls with queries and keys distributed like those given to Choose;
-	// [Measure] measures the errors of later calls.
+	// Attention serves later calls with queries and keys distributed like those given to Choose.
 	Attention performer.Attention[T]
 
 	// Name describes Attention, for example "256 positive features" or "exact attention".
@@ -22,10 +21,10 @@ type Choice[T dense.Float] struct {
 	// Exact reports whether the chosen attention is exact attention.
 	Exact bool
 
-	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
-	// tested and accepted the chosen Attention. Choose may accept an approximation although
-	// Report.High is above Tolerance, because Choose tests a bound of the error other than
-	// Report.High. Report is the zero Report if no approximation was worth a trial.
+	// Report has the error of the chosen Attention on the rows of q by which Choose accepted the
+	// Attention. Choose may accept an approximation although Report.High is above Tolerance,
+	// because Choose tests a bound of the error other than Report.High. Report is the zero Report
+	// if no approximation was worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
@@ -82,7 +81,6 @@ func (c Choice[T]) String() string {
 	return s.String()
 }
 
-// best returns the trial with the least error, or nil.
 func (c Choice[T]) best() *Trial {
 	var best *Trial
 	for i, t := range c.Trials {

@@ -18,14 +18,13 @@ type ChooseOptions struct {
 	// within the tolerance, above 0 and at most 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of calls of the chosen attention that the caller of Choose will make. If
-	// Choose chooses an approximation, the search costs no more than the approximation is predicted
-	// to save in so many Calls. Zero means 1.
+	// Calls is the number of calls of the chosen attention that the caller will make: a search that
+	// finds an approximation costs no more than the approximation is predicted to save in so many
+	// Calls. Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. A
-	// search ends at half of the Budget if no approximation has an error below twice the tolerance.
-	// Zero means ½.
+	// Budget bounds the cost of a search as a multiple of that of exact attention. A search ends at
+	// half of the Budget if no approximation has an error below twice the tolerance. Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
@@ -43,12 +42,9 @@ func sampledRows(rows int) int {
 
 // Choose returns the cheapest approximation of attention that it finds with an error within the
 // tolerance, or else exact attention. The argument tolerance bounds the relative error of outputs
-// in the Frobenius norm:
-//
-//	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows.
-//
-// q (Lq×d), k (Lk×d) and v (Lk×dv) are the queries, keys and values of one head. For several heads,
-// call Choose for each head and make a performer.Batch of the chosen attention of each.
+// in the Frobenius norm over all rows: ‖out − exact‖_F ≤ tolerance·‖exact‖_F. q (Lq×d), k (Lk×d)
+// and v (Lk×dv) are the queries, keys and values of one head. For several heads, call Choose for
+// each head and make a performer.Batch of the chosen attention of each.
 //
 // Choose tries attention over some blocks of keys (package blocks) and then, the cheapest first,
 // exact attention in 8 bits, and linear attention with trigonometric features and with positive
@@ -58,9 +54,11 @@ func sampledRows(rows int) int {
 //
 // A search that ends with the choice of exact attention costs at most the Budget, for any number of
 // Calls. Below about a thousand tokens one trial of an approximation costs more than the default
-// Budget, and Choose returns exact attention without a trial. If softmax.Causal is true, the chosen
-// attention is causal, but the choice depends on all tokens. With the option Reproducible, equal
-// random sources src give equal choices, whatever GOMAXPROCS is.
+// Budget, and Choose returns exact attention without a trial.
+//
+// If softmax.Causal is true, the chosen attention is causal, but the choice depends on all tokens.
+// With the option Reproducible, equal random sources src give equal choices, whatever GOMAXPROCS
+// is.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a softmax.Scale that is
 // not finite, a nil src, an option out of range, a q without rows, and shapes of q, k and v that do
@@ -135,7 +133,6 @@ func choose[T dense.Float](ctx context.Context, softmax performer.Softmax, x inp
 	return c, nil
 }
 
-// checkChoose returns an error if an argument is out of range. Options of zero become the defaults.
 func checkChoose(tolerance float64, o *ChooseOptions, src rand.Source) error {
 	if o.Calls == 0 {
 		o.Calls = 1

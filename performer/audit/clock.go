@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// clock predicts the time of exact attention from the time of a small call.
 type clock struct {
 	forward func()
 	work    float64 // the predicted work of the small call
@@ -19,8 +18,8 @@ const (
 	clockShare = 100 // the work of exact attention over the work of the small call
 	clockKeys  = 256 // the keys of the small call
 
-	// The first call takes up to three times as long as the next ones, because its memory is new
-	// and idle processors have to wake up.
+	// The first call takes up to three times as long as the next ones: memory is new, and
+	// processors wake.
 	clockRuns = 3
 )
 
@@ -41,8 +40,8 @@ func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	return c
 }
 
-// measure sets the time of a unit of work. measure runs right before a call that is compared with
-// exact attention, because the speed of a busy machine changes.
+// measure sets the time of a unit of work. measure runs right before the call compared with exact
+// attention: the speed of a machine changes.
 func (c *clock) measure() {
 	shortest := time.Duration(math.MaxInt64)
 	for range clockRuns {

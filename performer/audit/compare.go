@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// outputs has attention that is to be tested, and what a trial has computed already.
 type outputs[T dense.Float] struct {
 	attention performer.Attention[T]
 	whole     dense.Matrix[T] // all outputs, or zero

@@ -1,6 +1,5 @@
-// Package audit measures the errors of approximations of attention, and chooses an approximation
-// within a tolerance. The error of an approximation may be 1 % or 100 %, and the outputs do not
-// show which.
+// Package audit measures the errors of approximations of attention, and chooses one. The error of
+// an approximation may be 1 % or 100 %, and the outputs do not show which.
 //
 // [Measure] computes exact attention of a random sample of rows. A [Report] has the error of the
 // whole output with an interval, the errors of typical rows and of the worst row, and for
@@ -11,11 +10,9 @@
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, linear)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
-// [Choose] measures blocks of keys, then approximations that cost less. Choose returns
-// the cheapest approximation that it finds within a tolerance, or exact attention. A search that
-// finds nothing costs half a call of exact attention at most. The chosen attention serves later
-// calls with queries and keys of the same kind. If there are queries and keys without values,
-// validate.Compare measures the errors of feature maps.
+// [Choose] returns the cheapest approximation that it finds within a tolerance, or exact attention.
+// By default, a search that finds nothing costs at most half a call of exact attention. The chosen
+// attention serves later calls with queries and keys of the same kind.
 //
 //	c, err := audit.Choose(ctx, performer.Softmax{}, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)

@@ -37,8 +37,6 @@ func rowWeights[T dense.Float](q dense.Matrix[T], causal bool) []float64 {
 	return weights
 }
 
-// addShare adds numbers in proportion to x with the sum share to weights. The numbers are equal if
-// x is nil or zero.
 func addShare(weights, x []float64, share float64) {
 	sum := floats.Sum(x)
 	for i := range weights {
@@ -74,8 +72,6 @@ func draw(weights []float64, n int, rng *rand.Rand) (drawn []int, chances []floa
 		}
 		rest = left
 	}
-	// Systematic sampling: each point u, u+1, u+2, … draws the index in whose part of a line it
-	// lies. The order of the parts is random.
 	u, end := rng.Float64()*(1-1e-9), 0.0 // rounding of end must not lose the last point
 	for _, i := range rng.Perm(len(weights)) {
 		if end += chances[i]; end > u && len(drawn) < n {

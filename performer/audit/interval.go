@@ -11,9 +11,8 @@ import (
 const (
 	maxConfidence = 0.999
 
-	// Measured: intervals hold the error with the confidence if they are this number of times as
-	// long as t intervals, because a sample that has too few of the largest errors has too small a
-	// standard error as well.
+	// Measured: intervals this number of times as long as t intervals hold the error with the
+	// confidence, as a sample may have too few of the largest errors.
 	room = 1.25
 
 	// Measured: a sum that fewer rows carry in effect says nothing about rows outside the sample.
@@ -23,7 +22,6 @@ const (
 	sameError = 1e-6
 )
 
-// estimate is the relative error of all rows of heads, estimated from sampled rows.
 type estimate struct {
 	// error is √(Σ y_i/p_i / Σ x_i/p_i) over the sampled rows, with y_i = ‖out_i−exact_i‖²,
 	// x_i = ‖exact_i‖² and the probability p_i of the row to be sampled [Särndal et al. 1992].
@@ -33,8 +31,7 @@ type estimate struct {
 	skew    float64 // the skewness of error²
 	freedom float64 // the degrees of freedom of stderr
 
-	// The number of rows that in effect carry Σ y_i/p_i and Σ x_i/p_i over the rows with p_i < 1,
-	// (Σ z_i)²/Σ z_i² [Kish 1965].
+	// The effective numbers of rows of Σ y_i/p_i and Σ x_i/p_i over p_i < 1 [Kish 1965].
 	errors, sizes float64
 }
 
@@ -54,8 +51,7 @@ func errorOf(heads ...[]deviation) estimate {
 	case size == 0:
 		return estimate{error: math.Inf(1)}
 	}
-	// Squares relative to the largest ones do not overflow, and underflow only where they are
-	// negligible.
+	// Squares relative to the largest ones do not overflow; they underflow only where negligible.
 	square := func(x, largest, chance float64) float64 { return x / largest * (x / largest) / chance }
 	var y, x float64
 	var uncertain [4]float64 // y, y², x and x² of rows with a probability below 1
@@ -87,8 +83,8 @@ func errorOf(heads ...[]deviation) estimate {
 		n := float64(len(rows))
 		for i, d := range rows {
 			// The approximate variance [Hájek 1964], or that of both draws if the rows were drawn
-			// from other drawn rows [Särndal et al. 1992, section 9.3]. Rows with the probability
-			// 1 have none.
+			// from other drawn rows [Särndal et al. 1992, section 9.3]. Rows with the probability 1
+			// have none.
 			second := d.chance / d.first
 			if second < 1 && n > 1 {
 				variance += (1 - second) * math.Pow(excess[i]-sum/weights, 2) * n / (n - 1)

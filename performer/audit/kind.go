@@ -20,7 +20,6 @@ type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
 
-	// title returns the name of a size; nil means size and name.
 	title func(size int) string
 
 	// create makes attention of a size for the queries q (Lq×d) and the keys k (Lk×d).
@@ -50,7 +49,6 @@ type call struct {
 	scored        float64 // keys that a query scores on average; 0 means not known
 }
 
-// shape returns the shape of c for attention with projected features.
 func shape[T dense.Float](c call) cost.Shape {
 	return cost.Shape{
 		Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Features: c.size, Projected: true, Causal: c.causal,
@@ -95,8 +93,6 @@ func allKinds[T dense.Float]() []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-// bitCost returns the cost of exact attention in 8 bits. Causal queries have no codes of the tile of
-// keys at their place.
 func bitCost[T dense.Float](c call) float64 {
 	share := bitsCost
 	if c.causal {
@@ -131,8 +127,6 @@ func blockKind[T dense.Float]() kind[T] {
 // blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
 // of keys that a query reads, their share is that of heads of a trained transformer.
 func blockCost[T dense.Float](c call, threshold float64) float64 {
-	// Measured: what each key and each query costs, and the share of exact attention that the
-	// choice of blocks takes.
 	const perKey, perQuery, choice = 1e4, 2.5e4, 0.025
 	exact := c
 	exact.size, exact.queries = 0, c.all
@@ -148,13 +142,11 @@ func blockCost[T dense.Float](c call, threshold float64) float64 {
 	return perKey*float64(c.keys) + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/all)
 }
 
-// drawCost returns the measured cost of orthogonal frequencies and of means of queries and keys.
 func drawCost(c call) float64 {
 	d := float64(c.dim)
 	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
 }
 
-// fitCost returns the measured cost of a fit: products of points in float64, and eigenvectors.
 func fitCost(c call) float64 {
 	d := float64(c.dim)
 	return 8*float64(min(c.queries, fitRows)+min(c.keys, fitRows))*d*d + 1000*d*d*d

@@ -9,16 +9,13 @@ import (
 const (
 	firstSize = 32 // the first of the default sizes
 
-	// The largest factor from one tried size to the next. An error near 1 says little about sizes
-	// far away.
+	// The largest factor from one tried size to the next. An error near 1 says little of far sizes.
 	maxStep = 4
 
-	// The error of features falls as size^(−½). A factor of 1.2 on the rate allows for the noise of
-	// measured errors.
+	// The error of features falls as size^(−½). The factor 1.2 allows for noise of errors.
 	fallingRate = 1.2 / 2
 )
 
-// ladder is the state of a kind of attention in a search.
 type ladder[T dense.Float] struct {
 	kind[T]
 	work  []float64 // the cost of a call of each size
@@ -29,9 +26,9 @@ type ladder[T dense.Float] struct {
 }
 
 // climb moves on to the next size that may be within the tolerance, after a trial of a size with an
-// error. If the largest size is not expected to be within the tolerance, climb drops the kind. An
-// error above 1 counts as 1: denominators near zero or outputs without relation to exact attention
-// cause it.
+// error. climb drops a kind whose largest size is not expected to be within the tolerance. An error
+// above 1 counts as 1: denominators near zero or outputs without relation to exact attention cause
+// it.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
 	l.next++

@@ -23,29 +23,25 @@ type Options struct {
 	Confidence float64
 }
 
-// Measure measures how far approximations of attention over one sequence deviate from exact
-// attention, on a random sample of rows of the queries q. Measure samples each row of q at most
-// once for each head. The probability that Measure samples row i of q is proportional to a sum that
-// grows with the norm ‖q_i‖:
+// Measure measures the errors of approximations of attention over one sequence on a random sample
+// of rows of the queries q. The arguments q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are queries,
+// keys and values of H heads of queries and Hk heads of keys. The argument exact is a
+// performer.Exact for all heads of the approximations, or a performer.Batch of Exacts with as many
+// heads as the approximations. Measure ignores the options Bits and TopK of the argument exact.
+// Unless the argument exact has a Scale, exact attention has the scores q_iᵀk_j/√d for queries of
+// dimension d, even if an approximation has features of another kernel.
 //
-//	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1,
+// Measure samples row i of the Lq rows of q, for each head, with a probability proportional to
 //
-// and at most 1. A sampled row counts for more in the Report if the probability of sampling it is
-// small. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are queries, keys and values of H heads of
-// queries and Hk heads of keys. The argument exact is a performer.Exact for all heads of the
-// approximations, or a performer.Batch of Exacts with as many heads as the approximations. Measure
-// ignores the options Bits and TopK of the argument exact. An approximation is a
-// performer.Attention, such as an [Output] with the outputs of other software. Unless the argument
-// exact has a Scale, exact attention has the scores q_iᵀk_j/√d for queries of dimension d, even if
-// an approximation has features of another kernel.
+//	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1.
+//
+// The probability is at most 1, and Measure samples each row of q at most once for each head.
 //
 // Measure computes exact attention of the sampled rows once for all approximations, in
 // O(H·Rows·Lk·(d+dv)) time for H heads and Lk keys of dimension d with values of dimension dv. If
 // the performer.Description of an approximation has IndependentQueries, the approximation computes
-// the outputs of the sampled queries alone, and otherwise all outputs.
-//
-// Equal random sources src give equal Reports, whatever GOMAXPROCS is. The Report of an
-// approximation does not depend on the other approximations of the call.
+// the outputs of the sampled queries alone, and otherwise all outputs. Equal random sources src
+// give equal Reports, whatever GOMAXPROCS is.
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in
@@ -155,7 +151,6 @@ func checkConfidence(confidence *float64) error {
 	return nil
 }
 
-// contextError returns the error of ctx. A nil ctx panics.
 func contextError(ctx context.Context) error {
 	if err := argument.Context("audit", ctx); err != nil {
 		return fmt.Errorf("audit: %w", err)

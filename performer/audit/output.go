@@ -6,14 +6,12 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Output is a matrix of known outputs in the place of an attention: Forward returns the matrix,
-// whatever the queries, keys and values are. With an Output, [Measure] measures the error of
-// outputs that other software has computed.
+// Output is a matrix of known outputs in the place of an attention, such as outputs of other
+// software whose error [Measure] measures: Forward returns the matrix, whatever the arguments are.
 type Output[T dense.Float] dense.Matrix[T]
 
-// Forward returns the outputs o without a copy if dst is the zero Matrix. If dst is not the zero
-// Matrix, Forward copies the outputs o to dst and returns dst. Forward panics unless o and q have
-// equally many rows.
+// Forward returns the outputs o without a copy if dst is the zero Matrix, and otherwise copies o to
+// dst and returns dst. Forward panics unless o and q have equally many rows.
 func (o Output[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	if o.Rows != q.Rows {
 		panic(fmt.Sprintf("audit: the Output is %d×%d, q is %d×%d, want as many rows", o.Rows, o.Cols, q.Rows, q.Cols))

@@ -9,24 +9,21 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Report is the result of [Measure] for one approximation: errors of outputs, estimated from a
-// sample of rows.
+// Report has the errors of one approximation that [Measure] estimates from a sample of rows.
 type Report struct {
 	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all
-	// heads, estimated from the sampled rows as √(Σ y_i/p_i / Σ x_i/p_i), with the squares y_i =
-	// ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i that row i is sampled [Särndal
-	// et al. 1992].
+	// heads, estimated from the sampled rows i as √(Σ_i ‖out_i−exact_i‖²/p_i / Σ_i ‖exact_i‖²/p_i),
+	// with the probability p_i that row i is sampled [Särndal et al. 1992].
 	//
 	// Low and High are the ends of an interval that holds the relative error of all rows with the
-	// given Confidence. The interval from Low to High is Student's t interval for the logarithm of
-	// Error, made 1.25 times as long, with the correction of [Johnson 1978] for skewness at its
-	// upper end. Low and High equal Error if all rows are sampled, or if all sampled rows have the
-	// same relative error. High is +Inf if the sample has one row, or if the effective number of
-	// rows is below 8 in the sum of the squared errors ‖out_i−exact_i‖² or in the sum of the
-	// squared norms ‖exact_i‖². The effective number of rows of a sum Σ z_i is (Σ z_i)²/Σ z_i²
-	// [Kish 1965], over the rows i that are sampled with a probability below 1; z_i is a square
-	// divided by the probability of row i. Low is 0 if the effective number of rows is below 8 in
-	// the sum of the squared norms ‖exact_i‖².
+	// given Confidence: Student's t interval for the logarithm of Error, made 1.25 times as long,
+	// with the correction of [Johnson 1978] for skewness at the upper end. Low and High equal Error
+	// if all rows are sampled, or have equal relative errors.
+	//
+	// High is +Inf if the effective number of rows (Σ z_i)²/Σ z_i² [Kish 1965] is below 8 for z_i =
+	// ‖out_i−exact_i‖²/p_i, over rows i sampled with a probability p_i < 1. Low is 0 and High is
+	// +Inf if the sample has one row, or if (Σ z_i)²/Σ z_i² is below 8 for z_i = ‖exact_i‖²/p_i,
+	// over rows i sampled with a probability p_i < 1.
 	//
 	// In tests of causal heads, 826 of 840 intervals from Low to High with Confidence 0.95,
 	// estimated from 64 of 8192 rows, held the error, and 178 of the 840 had the High +Inf. A
@@ -40,10 +37,8 @@ type Report struct {
 	// the relative error 0, even if the exact output is zero.
 	Mean, Median, Quantile90, Worst float64
 
-	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
-	// largest relative error in the sample. For any distribution of errors, Worse is a bound with
-	// the given Confidence: if a share of all rows above Worse had larger errors than every sampled
-	// row, a sample would miss all of these rows with a probability of at most 1 − Confidence.
+	// With the given Confidence, and for any distribution of errors, at most the share Worse of all
+	// rows has relative errors above Worst, the largest relative error in the sample.
 	Worse float64
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the
@@ -93,8 +88,6 @@ func (r Report) interval() string {
 	}
 }
 
-// percent returns 100·x with a number of significant digits, or as a whole number if that is
-// longer.
 func percent(x float64, digits int) string {
 	if p := 100 * x; p < math.Pow(10, float64(digits))-0.5 {
 		return fmt.Sprintf("%.*g", digits, p)
@@ -102,7 +95,6 @@ func percent(x float64, digits int) string {
 	return fmt.Sprintf("%.0f", 100*x)
 }
 
-// report reports outputs of the sampled rows of heads, and of each head if there are several.
 func report[T dense.Float](heads []*headSample[T], outs []dense.Matrix[T], confidence float64) Report {
 	var rows, averages [][]deviation
 	var chances [][]float64

@@ -17,7 +17,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// sample is a random sample of rows of q for each head.
 type sample[T dense.Float] struct {
 	input      input[T]
 	population int // the number of rows of q
@@ -37,7 +36,6 @@ type headSample[T dense.Float] struct {
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
 
-// newSample draws rows of q for each head, or all if there are fewer, with their average outputs.
 func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*sample[T], error) {
 	s := &sample[T]{input: x, population: x.q.Rows}
 	if s.population == 0 {
@@ -57,7 +55,6 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rn
 	return s, nil
 }
 
-// draw returns a sample of n rows of the same head, without outputs.
 func (h *headSample[T]) draw(n int, rng *rand.Rand) *headSample[T] {
 	at, chances := draw(h.weights, n, rng)
 	return h.at(at, pick(chances, at), nil, chances)
@@ -72,7 +69,6 @@ func (h *headSample[T]) at(rows []int, chances, firsts, least []float64) *headSa
 	return &one
 }
 
-// block is some of the sampled rows of a head, from ≤ i < to.
 type block[T dense.Float] struct {
 	*headSample[T]
 	from, to int
@@ -83,7 +79,6 @@ const (
 	// smaller number gives work to more processors.
 	blockRows = 16
 
-	// attend checks its context after this number of blocks.
 	blocksBetweenChecks = 64
 )
 
@@ -167,7 +162,6 @@ func pick[E any](x []E, at []int) []E {
 	return y
 }
 
-// deviation is the distance ‖out−exact‖ of a row of an output from exact attention, and ‖exact‖.
 type deviation struct {
 	distance, size float64
 	chance         float64 // the probability that a sample has the row

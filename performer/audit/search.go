@@ -23,8 +23,7 @@ const (
 	// The most tests of a head. Each test has a higher confidence.
 	maxTests = 6
 
-	// Measured: exact attention of a few rows takes this many times as long as its share of exact
-	// attention of all rows.
+	// Measured: exact attention of a few rows takes this many times as long as its share.
 	fewRowsFactor = 2
 
 	// A sweep computes the outputs of the choosing rows, and of the rows of so many tests.
@@ -34,7 +33,6 @@ const (
 	sweepTime = 3
 )
 
-// search is the search of Choose. Costs are predicted, in multiply-adds.
 type search[T dense.Float] struct {
 	ChooseOptions
 	tolerance float64
@@ -78,7 +76,6 @@ func (s *search[T]) call(size int) call {
 	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, all: h.q.Rows, size: size, causal: h.options.Causal}
 }
 
-// sized returns a call with attention of size i.
 func (s *search[T]) sized(l *ladder[T], i int) call {
 	c := s.call(l.sizes[i])
 	if i < len(l.scored) {
@@ -156,8 +153,8 @@ func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
 	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
 }
 
-// cost returns the cost of the search until now. cost is the predicted cost, or the time unless the
-// choice is Reproducible, whichever is more.
+// cost returns the cost of the search until now. The cost is the predicted cost, or the time unless
+// the choice is Reproducible, whichever is more.
 func (s *search[T]) cost() float64 {
 	if s.Reproducible || s.start.IsZero() {
 		return s.spent
@@ -169,8 +166,6 @@ func (s *search[T]) rowsWork() float64 {
 	return fewRowsFactor * s.exactWork * float64(len(s.head.rows)) / float64(max(s.head.q.Rows, 1))
 }
 
-// partWork returns the cost of a call of size i with some of the queries, or with all queries if
-// the attention computes all outputs.
 func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
 	if l.whole {
 		return l.work[i]
@@ -248,7 +243,7 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 }
 
 // trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
-// size. So trySweep tests the smallest size that probably passes, and then a larger one if the test
+// size, so trySweep tests the smallest size that probably passes, and then a larger one if the test
 // finds a larger error than the choosing rows have.
 func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
@@ -309,7 +304,6 @@ func (s *search[T]) testedAt(test int) float64 {
 	return (1 - s.Confidence) / float64(test*(test+1))
 }
 
-// places returns the places of rows in all rows, which ascend.
 func places(all, rows []int) []int {
 	at := make([]int, len(rows))
 	for i, row := range rows {
@@ -334,7 +328,6 @@ func (s *search[T]) answersRows(a performer.Attention[T]) bool {
 	return descriptionOf(a).IndependentQueries
 }
 
-// forward returns outputs of a for some rows of q, or all if rows is nil, and the time.
 func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
 	h, q := s.head, s.head.q
 	var out dense.Matrix[T]

@@ -12,16 +12,13 @@ import (
 
 // TopK is the result of [ChooseTopK]: how many keys each head reads, and with which error.
 type TopK[T dense.Float] struct {
-	// Attention is the exact attention given to ChooseTopK, with the chosen TopK for each head, for
-	// use in a performer.State.
+	// Attention is the exact attention given to ChooseTopK, with the chosen TopK for each head.
 	Attention performer.Batch[T]
 
-	// Keys is the number of keys that ChooseTopK has chosen for each head of queries, or 0 for a
-	// head that reads all keys.
+	// Keys is the chosen TopK of each head of queries, or 0 for a head that reads all keys.
 	Keys []int
 
-	// Errors is the relative error ‖output − exact‖/‖exact‖ of each head with its chosen TopK, over
-	// the queries that ChooseTopK measured.
+	// Errors is the measured relative error ‖output − exact‖/‖exact‖ of each head with its TopK.
 	Errors []float64
 }
 
@@ -43,13 +40,16 @@ const (
 
 // ChooseTopK chooses, for each head of exact attention, the number TopK of keys that a query reads
 // in a stream that begins with n given tokens, such as a prompt: q (n×H·d), k (n×Hk·d) and v
-// (n×Hk·dv) in H heads of queries and Hk heads of keys. The chosen TopK is the least of 32, 64, 128
-// … for which the relative error of up to 256 queries of the last quarter of the tokens is below
-// 0.85 times the tolerance by two standard errors. ChooseTopK measures errors by comparison with
-// the outputs over all keys, with keys and values rounded if the argument exact has Bits.
-// ChooseTopK does not guarantee the tolerance: rare queries that miss an important key may not be
-// among the measured queries. A head that needs more than a third of its keys for the tolerance
-// reads all keys, and so do all heads of queries that share its head of keys.
+// (n×Hk·dv) in H heads of queries and Hk heads of keys.
+//
+// The chosen TopK is the least of 32, 64, 128 … for which the relative error of up to 256 queries
+// of the last quarter of the tokens is below 0.85 times the tolerance by two standard errors.
+// ChooseTopK measures errors by comparison with the outputs over all keys, with keys and values
+// rounded if the argument exact has Bits. ChooseTopK does not guarantee the tolerance: rare queries
+// that miss an important key may not be among the measured queries.
+//
+// A head that needs more than a third of its keys for the tolerance reads all keys, and so do all
+// heads of queries that share its head of keys.
 //
 // The argument exact is a performer.Exact, or a performer.Batch of Exacts, and ChooseTopK ignores
 // the TopK in ExactOptions of the argument. A head with a chosen TopK keeps its
@@ -90,7 +90,6 @@ func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matri
 	return m.choose(tolerance)
 }
 
-// topKMeasure measures errors of exact attention with a TopK.
 type topKMeasure[T dense.Float] struct {
 	options         []performer.ExactOptions // of each head
 	heads, keyHeads int
@@ -130,7 +129,6 @@ func (m *topKMeasure[T]) choose(tolerance float64) (TopK[T], error) {
 	return c, err
 }
 
-// first returns the first token of the last quarter.
 func (m *topKMeasure[T]) first() int { return m.q.Rows - (m.q.Rows+3)/4 }
 
 func (m *topKMeasure[T]) attention(topK []int) (performer.Batch[T], error) {

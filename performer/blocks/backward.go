@@ -13,8 +13,6 @@ import (
 
 func (a *attention[T]) CanBackward() error { return nil }
 
-// Backward adds up, over the blocks of queries, the exact gradients of attention of a block of
-// queries over the keys that the block reads.
 func (a *attention[T]) Backward(c sequence.Call[T]) {
 	for h := range c.DQ.Heads {
 		layout.Zero(dense.Head(c.DQ, 0, h))

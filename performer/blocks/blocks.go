@@ -58,11 +58,13 @@ type sweeper[T dense.Float] interface {
 
 // ForwardThresholds returns in outs[t] those rows of the outputs of Forward with Options.Threshold
 // = thresholds[t] whose indices are in the argument rows, to rounding. The result read[t][i] is the
-// number of keys that the query with index rows[i] reads with the threshold thresholds[t]. However
-// many thresholds there are, ForwardThresholds takes the time to choose blocks for all queries and
-// to compute the outputs of rows with the smallest threshold. ForwardThresholds panics if the
-// shapes of q, k and v do not fit, if rows are not ascending indices of rows of q, or if thresholds
-// are not descending numbers above 0 and below 1.
+// number of keys that the query with index rows[i] reads with the threshold thresholds[t].
+//
+// However many thresholds there are, ForwardThresholds takes the time to choose blocks for all
+// queries and to compute the outputs of rows with the smallest threshold.
+//
+// ForwardThresholds panics if the shapes of q, k and v do not fit, if rows are not ascending
+// indices of rows of q, or if thresholds are not descending numbers above 0 and below 1.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int) {
 	if err := a.Check(q, k, v, performer.Sequences{}); err != nil {
 		panic(err)
@@ -90,9 +92,8 @@ func (a *attention[T]) sweep(q, k, v dense.Matrix[T], rows []int, thresholds []f
 	return coded.SweepBlocks(a.attention(c, 0), rows, thresholds, a.EightBits)
 }
 
-// New returns softmax attention that reads only some blocks of keys, causal if o.Causal is true.
-// New returns an error for a Scale that is negative or not finite, and for a Threshold that is
-// negative, NaN or at least 1.
+// New returns softmax attention that reads only some blocks of keys. New returns an error for a
+// Scale that is negative or not finite, and for a Threshold that is negative, NaN or at least 1.
 func New[T dense.Float](o Options) (Attention[T], error) {
 	return door.Choose[T, Attention[T]](new32, new64, o)
 }

@@ -1,6 +1,7 @@
 // Package blocks computes softmax attention, causal or without a mask, that reads some blocks of
-// keys: those that a few queries ask for. The package is for long texts, where the heads of
-// transformers give most of the weight to few of the keys, and different keys at different places.
+// keys: those to which a few queries give large weights. The package is for long texts, where the
+// heads of transformers give most of the weight to few of the keys, and different keys at different
+// places.
 //
 //	attention, err := blocks.New[float32](blocks.Options{Threshold: 0.05, EightBits: true})
 //	out := attention.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -9,15 +10,13 @@
 // the weights of all their keys: number 8, 24, 40 and 56 of the block, or, causal, the first of the
 // block, and those 16, 32 and 48 places before it. The blocks of keys, ordered by their mean share
 // of these weights, are read until the share of the blocks left out is at most Threshold. Causal
-// queries also read the first block of keys, with the attention sinks, and their own block.
+// queries also read the first block of keys, and their own block. The first 128 causal queries,
+// blocks of fewer than 9 queries, and blocks of queries whose weights are not finite read all keys.
 //
-// The first 128 causal queries, blocks of fewer than 9 queries, and blocks of queries whose weights
-// are not finite read all keys. Blocks begin at the first key that counts.
-//
-// No bound of the error is known in advance: a query may need a key that the scored queries do not
-// need. audit.Choose measures errors, and chooses the Threshold of a head. Diffuse attention reads
-// all blocks, and so do queries or keys in no order, such as word vectors, whose neighbours have
-// nothing in common. Without a mask, rows sorted by the centres of package kmeans help.
+// No bound of the error is known in advance: a query may need a key that the four queries do not
+// need. audit.Choose measures errors, and chooses the Threshold of a head. Queries or keys in no
+// order, such as word vectors, read all blocks unless rows are sorted, as by the centres of package
+// kmeans.
 //
 // Four of 64 queries score all keys, O(L²·d/16) for L tokens without a mask, and the blocks that
 // are read cost what they cost in exact attention. docs/attention.md of this module has times.

@@ -9,9 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 )
 
-// ErrCost is the error of an [Unbiased] whose predicted cost is above UnbiasedOptions.MaxCost,
-// which is the cost of exact attention by default. The methods of Unbiased wrap ErrCost in an error
-// value that names the predicted cost, MaxCost and the cost of exact attention.
+// ErrCost is the error that methods of [Unbiased] wrap if the predicted cost is above
+// UnbiasedOptions.MaxCost, which is the cost of exact attention by default. The methods of Unbiased
+// wrap ErrCost in an error value that names the predicted cost, MaxCost and the cost of exact
+// attention.
 var ErrCost = errors.New("the estimate costs too much")
 
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.
@@ -20,11 +21,9 @@ const (
 	pilotSlow = 10  // the time of a pilot over that of its multiply-adds and exponentials
 )
 
-// replicateBlocks is the mean number of blocks of m₀ features of a replicate: one block for Y₀, and
-// 2ⁿ blocks with the probability P(n).
+// A replicate has one block of m₀ features for Y₀, and 2ⁿ blocks with the probability P(n).
 const replicateBlocks = 1 + 2*(1-decay)/(1-2*decay)
 
-// estimateCost predicts costs of calls of an Unbiased, in multiply-adds of the type of the queries.
 type estimateCost struct {
 	shape      cost.Shape
 	replicates int
@@ -37,7 +36,6 @@ func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
 }
 
-// estimate returns the mean cost of Estimate, in multiply-adds, with m features per ratio.
 func (c estimateCost) estimate(m int) float64 {
 	s := c.shape
 	s.Features = m
@@ -52,8 +50,7 @@ func (c estimateCost) rounds(n int) float64 {
 		queries /= 2 // a query sees half of the keys on average
 	}
 	one := cost.Shape{Keys: s.Keys, Dim: s.Dim, Values: s.Values, Features: distributions * pilotSamples, Projected: true, ElementSize: 8}
-	// The features of a pilot are float64, whose multiply-adds take twice as long as those of
-	// float32.
+	// The features of a pilot are float64: multiply-adds take twice as long.
 	return float64(n) * queries * pilotSlow * one.Work(one.Linear()) * 8 / float64(s.ElementSize)
 }
 

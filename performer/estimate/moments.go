@@ -5,7 +5,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 )
 
-// moments is the running mean of matrices and the sum of squared deviations of each element.
 type moments struct {
 	n                   float64
 	mean, rest, squares dense.Matrix[float64]
@@ -22,7 +21,6 @@ func (s *moments) add(x dense.Matrix[float64]) {
 	}
 }
 
-// stderr returns the standard error of element i of the mean of at least two matrices.
 func (s *moments) stderr(i int) float64 { return welford.StdErr(s.n, s.squares.Data[i]) }
 
 func writeMoments[T dense.Float](mean, stderr dense.Matrix[T], s *moments) {

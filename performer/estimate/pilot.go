@@ -9,17 +9,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// pilot is a number of features m₀, a power of two from 8 to 4096, and two parts of the variance of
-// a replicate Y₀ + Δ, which is at most their sum.
 type pilot struct {
 	features int
 
-	// variance is the variance of the ratio Y₀, and correction the mean square of the correction Δ,
-	// both summed over all elements of the output.
+	// variance is that of Y₀, and correction the mean square of Δ, summed over the output.
 	variance, correction float64
 
-	// settled is false if 4096 features are too few, or if queries, keys and values do not allow a
-	// prediction, for the reason.
+	// settled is false if 4096 features are too few, or no prediction is possible, for the reason.
 	settled bool
 	reason  string
 }
@@ -35,17 +31,14 @@ const (
 
 // Pilot returns the smallest number m₀ out of 8, 16, 32, …, 4096 for which an estimate Y₀ of
 // attention with m₀ features varies at least as much as the random correction Δ of the bias of Y₀:
-//
-//	E‖Δ‖² ≤ Var(Y₀).
-//
-// Pilot estimates the variance of estimates Y₀ and the mean square of corrections Δ of their bias
-// by importance sampling, as docs/laws.md of this module describes. Estimate uses no random numbers
-// that Pilot has used, so that estimates with the number of features from Pilot stay unbiased.
+// E‖Δ‖² ≤ Var(Y₀). Pilot estimates the variance of estimates and the mean square of corrections of
+// their bias by importance sampling, as docs/laws.md of this module describes. Estimate uses no
+// random numbers that Pilot has used, so that estimates with the number of features from Pilot stay
+// unbiased.
 //
 // To find a number m₀ of features, Pilot computes 72·m₀ random features of each key and exact
-// attention of 4·m₀ queries, and sorts the queries by norm. On two processors Pilot takes half as
-// long as Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k
-// (Lk×d) and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
+// attention of 4·m₀ queries, and sorts the queries by norm. For q (Lq×d), k (Lk×d) and v (Lk×dv),
+// Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
 // If 4096 features are too few, or if NaN, ±Inf or large norms prevent a prediction, Pilot returns
 // 4096 or 8 features, and an error that says why. With too few features, estimates are unbiased,
@@ -62,7 +55,6 @@ func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (featu
 	return p.features, err
 }
 
-// pilot is Pilot, with all of its result.
 func (u *Unbiased[T]) pilot(ctx context.Context, q, k, v dense.Matrix[T]) (pilot, error) {
 	if err := contextError(ctx); err != nil {
 		return pilot{}, err
@@ -105,7 +97,6 @@ func (u *Unbiased[T]) pilot(ctx context.Context, q, k, v dense.Matrix[T]) (pilot
 	return p, nil
 }
 
-// choose returns the smallest m₀ whose correction is at most its variance, or 4096.
 func (l *pilotRun[T]) choose() (p pilot) {
 	rounds := float64(l.rounds)
 	for level, variance := range l.variances {
@@ -114,8 +105,7 @@ func (l *pilotRun[T]) choose() (p pilot) {
 		for n, square := range terms {
 			p.correction += square / probability(n+1) / rounds
 		}
-		// Later Δ_n add up to the rest of the bias. The sum of their terms is smallest if they are
-		// proportional to P(n).
+		// The sum of the terms of later Δ_n is smallest if they are proportional to P(n).
 		p.correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
 		if p.settled = p.correction <= p.variance; p.settled {
 			break
@@ -124,7 +114,6 @@ func (l *pilotRun[T]) choose() (p pilot) {
 	return p
 }
 
-// longest returns the largest squared norm of a row, or NaN if a norm is NaN.
 func longest[T dense.Float](x dense.Matrix[T]) float64 {
 	var norm float64
 	for i := range x.Rows {

@@ -17,7 +17,6 @@ const (
 	pilotSamples = 6  // frequencies of each distribution for an output
 )
 
-// pilotRun computes terms of the variance of replicates, in rounds of samples.
 type pilotRun[T dense.Float] struct {
 	u            *Unbiased[T]
 	q, k         dense.Matrix[T]
@@ -38,8 +37,7 @@ func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 		keys: dense.Copy(dense.Matrix[float64]{}, k), values: dense.Copy(dense.Matrix[float64]{}, v),
 		variances: make([]float64, pilotLevels), squares: make([]float64, pilotLevels+pilotDepth-1),
 	}
-	// Values relative to the first value, so that equal values have variance 0 and not the variance
-	// of rounding.
+	// Values relative to the first value: equal values have the variance 0.
 	for j := range l.values.Rows {
 		for c := range l.values.Row(j) {
 			l.values.Row(j)[c] -= float64(v.At(0, c))
@@ -53,8 +51,7 @@ func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 	return l
 }
 
-// round samples 32 outputs that represent all outputs: the outputs of the 8 longest queries, and
-// one output of each of 24 sets of the other queries, which have similar lengths.
+// round samples the 8 longest queries, and one of each of 24 sets of similar other queries.
 func (l *pilotRun[T]) round(ctx context.Context) error {
 	l.rounds++
 	first, sets := len(l.order), 0
@@ -76,7 +73,6 @@ func (l *pilotRun[T]) round(ctx context.Context) error {
 	return nil
 }
 
-// sample adds a sample of output i, which represents a number of outputs.
 func (l *pilotRun[T]) sample(ctx context.Context, i int, represents float64) error {
 	if err := contextError(ctx); err != nil {
 		return err
@@ -91,7 +87,6 @@ func (l *pilotRun[T]) sample(ctx context.Context, i int, represents float64) err
 	return nil
 }
 
-// exactRow is exact attention of one query q over the keys k_j that it sees.
 type exactRow struct {
 	scores   []float64 // Scale·qᵀk_j
 	norms    []float64 // Scale·‖q+k_j‖²

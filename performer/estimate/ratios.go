@@ -10,14 +10,12 @@ import (
 
 // ratios holds the numerators and the denominator of the outputs of some queries, summed over sets
 // of features. Row i of terms has the factor 2^exponent[i], the largest exponent of its summands.
-// So features of any size can be added: the sum loses only what is below 2⁻¹⁰⁷⁴ of the largest
-// summand.
+// The sum loses only what is below 2⁻¹⁰⁷⁴ of the largest summand.
 type ratios struct {
 	terms    dense.Matrix[float64] // Lq×(dv+1), the denominator last
 	exponent []float64             // integers, or −Inf for a row without features
 }
 
-// reset sets r to the sum over no features, for n queries and values of dimension dv.
 func (r *ratios) reset(n, dv int) {
 	if r.terms.Rows != n || r.terms.Cols != dv+1 {
 		r.terms, r.exponent = dense.New[float64](n, dv+1), make([]float64, n)

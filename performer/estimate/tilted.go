@@ -12,8 +12,7 @@ import (
 )
 
 // tilted is an importance sample of the random features for the moments of one output of attention.
-// A frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in the ratio of many
-// frequencies,
+// A frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in a ratio,
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //
@@ -24,8 +23,8 @@ import (
 //
 //	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s))
 //
-// (derived). A third of a sample comes from N(0, I), where t = 0, a third from t = 1, which is good
-// for second moments, and a third from t = 2, which is good for fourth moments.
+// A third of a sample comes from N(0, I), where t = 0, a third from t = 1, which is good for second
+// moments, and a third from t = 2, which is good for fourth moments.
 type tilted struct {
 	weights []float64             // ω
 	shares  []float64             // ω/(n·density of the sample): E ω·f(w) ≈ Σ share·f(w)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The default of UnbiasedOptions is bidirectional attention
+// UnbiasedOptions adjusts [Unbiased]. By default UnbiasedOptions stand for bidirectional attention
 // with the scale 1/√Dim, 32 replicates per estimate, and as many random features as
 // [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
@@ -31,23 +31,20 @@ type UnbiasedOptions struct {
 	// With zero Features, Estimate begins with [Unbiased.Pilot] to find a number of features.
 	Features int
 
-	// Replicates is the number R ≥ 2 of independent random estimates (replicates) whose mean
-	// Estimate returns. Zero means 32.
+	// Replicates is the number of random estimates that Estimate averages, at least 2; 0 means 32.
 	Replicates int
 
 	// Frequencies is the joint distribution of d random frequencies in R^d that are drawn together.
-	// Each frequency should have the distribution N(0, I), as in orf.IID and orf.GramSchmidt. If
-	// each frequency has only nearly the distribution N(0, I), as in orf.Hadamard and orf.Givens,
-	// the expectation of an estimate is attention with weights E φ(q)ᵀφ(k), for the random features
-	// φ, in place of exp(Scale·qᵀk). Nil means orf.GramSchmidt.
+	// Each frequency should have the distribution N(0, I), as in orf.IID and orf.GramSchmidt; in
+	// orf.Hadamard and orf.Givens each frequency has only nearly this distribution, and estimates
+	// have a bias. Nil means orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
-	// MaxCost is the largest cost of a call of Estimate, including Pilot, relative to exact
+	// MaxCost is the largest mean cost of a call of Estimate, including Pilot, relative to exact
 	// attention. Pilot and Estimate return [ErrCost] if the predicted cost is above MaxCost. A
-	// MaxCost of zero means 1: Pilot and Estimate refuse to run if exact attention is cheaper. +Inf
-	// means no limit. The cost of a call of Estimate is random, and MaxCost bounds the mean of the
-	// cost. Do not discard an estimate because it takes long, and do not repeat a call of Estimate
-	// that a context has ended: the estimates that remain would be biased.
+	// MaxCost of zero means 1, and +Inf no limit. Do not discard an estimate because it takes long,
+	// and do not repeat a call of Estimate that a context has ended: the remaining estimates would
+	// be biased.
 	MaxCost float64
 }
 
@@ -56,27 +53,22 @@ type UnbiasedOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// Unbiased also estimates a standard error of each element of an estimate. With m positive features
-// performer.Linear has an unbiased numerator and denominator, but a ratio with a bias of order 1/m.
+// Unbiased also estimates a standard error of each element of an estimate.
 //
 // An estimate is the mean of R independent random estimates, called replicates. A replicate is the
 // ratio Y₀ of the numerator and the denominator of attention, estimated with m₀ positive random
 // features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is minus the bias of
-// Y₀ [Blanchet & Glynn 2015]. A replicate, one of the random estimates that an Unbiased averages,
-// has a finite variance and a finite mean cost: m₀ random features for a ratio, and 4.4·m₀ more on
-// average for a correction of the bias of the ratio. With too few features, most of the variance
-// may come from events that are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a
-// sufficient number.
+// Y₀ [Blanchet & Glynn 2015]. With too few features, most of the variance may come from events that
+// are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a sufficient number.
 //
 // Use Unbiased if many estimates are averaged, so that a bias would remain after the noise has
-// averaged out: for gradients, for sums over layers or documents, and to check the bias of other
-// estimates. For a single output, performer.Linear with the features of rff.SoftmaxOptimal nearly
-// always has a smaller mean squared error than an Unbiased of equal cost: by a factor of 5 to 11 if
-// the Unbiased has as many features as Pilot finds. An estimate may leave the convex hull of the
-// values, because the random corrections of the bias may have either sign. Exact attention is
-// cheaper than Unbiased up to some ten thousand tokens, and up to many more if queries and keys
-// have large norms. If exact attention is cheaper, Pilot and Estimate return [ErrCost] unless
-// UnbiasedOptions.MaxCost allows a higher cost.
+// averaged out. For a single output, performer.Linear with the features of rff.SoftmaxOptimal
+// nearly always has a smaller mean squared error than an Unbiased of equal cost. An estimate may
+// leave the convex hull of the values, because the random corrections of the bias may have either
+// sign.
+//
+// Exact attention is cheaper than Unbiased up to some ten thousand tokens: Pilot and Estimate
+// return [ErrCost] unless UnbiasedOptions.MaxCost allows a higher cost.
 //
 // An Unbiased draws from its random source at every call, so that goroutines must not share an
 // Unbiased. Two Unbiased with equal options and seeds give equal results for equal calls, bit for
@@ -100,11 +92,12 @@ type Unbiased[T dense.Float] struct {
 // and the sum of 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
 const decay = 0.3535533905932738
 
-// NewUnbiased returns an [Unbiased] that draws random numbers from src. NewUnbiased returns an
-// error for a Dim below 1, a Scale other than zero that is not a positive number in the range of T,
-// negative Features or too many for memory, fewer than two Replicates (other than zero) or more
-// than 2⁴⁰, a MaxCost that is negative or NaN, and a nil src. NewUnbiased draws once from
-// UnbiasedOptions.Frequencies, and returns the error of the draw, if any.
+// NewUnbiased returns an [Unbiased] that draws random numbers from src.
+//
+// NewUnbiased returns an error for a Dim below 1, a Scale other than zero that is not a positive
+// number in the range of T, negative Features or too many for memory, fewer than two Replicates
+// (other than zero) or more than 2⁴⁰, a MaxCost that is negative or NaN, and a nil src. NewUnbiased
+// draws once from UnbiasedOptions.Frequencies, and returns the error of the draw, if any.
 func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	d := opts.Dim
 	if d < 1 {
@@ -152,21 +145,24 @@ func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiase
 // mean of independent replicates into mean (Lq×dv) and the standard errors of the elements of mean
 // into stderr (Lq×dv), and returns both matrices; Estimate allocates mean and stderr if they are
 // zero. The square of an element of stderr is an unbiased estimate of the variance of the
-// corresponding element of mean. With 32 replicates, an element of mean is within 2 standard errors
-// of exact attention about as often as under Student's t distribution, 94.6 % of the time, and less
-// often if Features is below the number that Pilot returns. If Pilot needs more than 4096 features,
-// Estimate computes with 4096 and returns no error, while Pilot returns an error.
+// corresponding element of mean.
+//
+// With 32 replicates, an element of mean is within 2 standard errors of exact attention about as
+// often as under Student's t distribution, 94.6 % of the time, and less often if Features is below
+// the number that Pilot returns. If Pilot needs more than 4096 features, Estimate computes with
+// 4096 and returns no error, while Pilot returns an error.
 //
 // For R replicates and m₀ features, Lq queries and Lk keys of dimension d, and values of dimension
 // dv, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides a pilot, and keeps O(Lq·dv)
-// memory for later calls. Large norms of queries and keys cause neither overflow nor underflow. The
-// output of a query that sees no key is zero. NaN and ±Inf in q, k or v spread to every row of mean
-// and stderr that depends on them.
+// memory for later calls. Large norms of queries and keys cause neither overflow nor underflow.
 //
-// mean and stderr must not overlap each other, q, k or v. If Estimate returns an error, Estimate
-// has not written to mean and stderr. Estimate checks whether ctx has ended between blocks of
-// features and between the queries of a pilot. Estimate panics if ctx is nil, and if the shapes of
-// q, k and v do not fit.
+// The output of a query that sees no key is zero. NaN and ±Inf in q, k or v spread to every
+// dependent row of mean and stderr.
+//
+// The matrices mean and stderr must not overlap each other, q, k or v. Estimate writes nothing if
+// it returns an error, such as the error of a context ctx that has ended. Estimate checks whether
+// ctx has ended between blocks of features and between the queries of a pilot. Estimate panics if
+// ctx is nil, and if the shapes of q, k and v do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
@@ -231,7 +227,6 @@ func (u *Unbiased[T]) halves(ctx context.Context, blocks, m int, q, k, v dense.M
 	return nil
 }
 
-// half sets r to the sum over a number of blocks of m features, with one block in memory.
 func (u *Unbiased[T]) half(ctx context.Context, r *ratios, blocks, m int, q, k, v dense.Matrix[T]) error {
 	r.reset(q.Rows, v.Cols)
 	for range blocks {
@@ -247,7 +242,6 @@ func (u *Unbiased[T]) half(ctx context.Context, r *ratios, blocks, m int, q, k, 
 	return nil
 }
 
-// contextError returns the error of ctx. A nil ctx panics.
 func contextError(ctx context.Context) error {
 	if err := argument.Context("estimate", ctx); err != nil {
 		return fmt.Errorf("estimate: %w", err)
@@ -283,7 +277,6 @@ func (u *Unbiased[T]) combine(p float64) dense.Matrix[float64] {
 	return u.base
 }
 
-// check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and d.
 func (u *Unbiased[T]) check(q, k, v dense.Matrix[T]) {
 	q.Check()
 	k.Check()

@@ -12,12 +12,11 @@ import (
 
 // GatedSiLU writes the elementwise product silu(gate) ⊙ up of two matrices to the matrix dst and
 // returns dst, where silu(x) = x/(1 + e^−x) [Shazeer 2020]; a zero dst is allocated. The matrix dst
-// of GatedSiLU may be exactly gate or up, or share no memory with gate and up. Where gate or up has
-// a NaN, GatedSiLU writes a NaN, and silu(−∞) is NaN. GatedSiLU allocates nothing unless dst is
-// zero. GatedSiLU panics if gate, up and a dst that is not zero differ in shape.
+// may be exactly gate or up, or share no memory with gate and up.
 //
-//	h = layer.GatedSiLU(h, gate.Apply(h, x), up.Apply(u, x))
-//	y = down.Apply(y, h)
+// Where gate or up has a NaN, GatedSiLU writes a NaN, and silu(−∞) is NaN. GatedSiLU allocates
+// nothing unless dst is zero. GatedSiLU panics if gate, up and a dst that is not zero differ in
+// shape.
 func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 	gate.Check()
 	up.Check()
@@ -30,12 +29,15 @@ func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // For each row i of the matrix x, LogSumExp writes log Σ_j e^x_ij to dst[i], and returns dst; a nil
-// dst is allocated. If the elements x_ij of the matrix x are logits, the cross-entropy loss of
-// class j in row i is dst[i] − x_ij in nats, with the result dst of LogSumExp. For a row without
-// columns LogSumExp writes −∞, and for a row with a NaN, NaN. LogSumExp subtracts the largest
-// finite element of a row from the row, so that exponentials do not overflow. LogSumExp adds up 256
-// exponentials at a time in the element type T of x, and the sums of 256 in float64. LogSumExp
-// allocates nothing unless dst is nil. LogSumExp panics unless dst is nil or as long as x has rows.
+// dst is allocated. If the elements x_ij of x are logits, the cross-entropy loss of class j in row
+// i is dst[i] − x_ij in nats.
+//
+// For a row without columns LogSumExp writes −∞, and for a row with a NaN, NaN. LogSumExp subtracts
+// the largest finite element of a row from the row, so that exponentials do not overflow. LogSumExp
+// adds up 256 exponentials at a time in the element type T of x, and the sums of 256 in float64.
+//
+// LogSumExp allocates nothing unless dst is nil. LogSumExp panics unless dst is nil or as long as x
+// has rows.
 func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 	x.Check()
 	if dst == nil {
@@ -50,8 +52,6 @@ func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 
 var rowCalls pool.Pair[rowCall[float32], rowCall[float64]]
 
-// rowCall is the parallel.Task of GatedSiLU, or of LogSumExp if sums is set. A piece is rowGrain
-// rows of x.
 type rowCall[T dense.Float] struct {
 	x, up, dst dense.Matrix[T]
 	sums       []float64
@@ -65,7 +65,6 @@ func run[T dense.Float](c rowCall[T]) {
 	pool.Put(&rowCalls, task)
 }
 
-// exponentials is the number of exponentials that are computed together.
 const exponentials = 256
 
 func (c *rowCall[T]) Piece(i int) {

@@ -10,11 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward computes the gradient of the sum Σ_ic dout_ic·out_ic with respect to the input x, for
-// the output out of Forward for x and a given matrix dout. Backward writes the gradient with
-// respect to the input x to dx and returns dx; a zero dx is allocated. The result dx of Backward
-// may be exactly the argument x or dout if the shapes are equal. Backward fills the gradients dw,
-// panics, and takes time and memory as [MultiHead.BackwardCross] does for q = k = v = x.
+// Backward writes the gradient of Σ_ic dout_ic·out_ic with respect to x to dx and returns dx, for
+// the output out of Forward for x; a zero dx is allocated. The matrix dx may be exactly x or dout
+// if the shapes are equal. Backward fills the gradients dw, panics, and takes time and memory as
+// [MultiHead.BackwardCross] does for q = k = v = x.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -25,27 +24,30 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	return dx
 }
 
-// BackwardCross computes gradients of the sum Σ_ic dout_ic·out_ic, for the output out of
-// ForwardCross for the inputs q, k and v, and a given matrix dout. BackwardCross writes the
-// gradients with respect to the inputs q, k and v to the matrices dq, dk and dv and returns dq, dk
-// and dv; a zero dq, dk or dv is allocated. Unless the argument dw is nil, BackwardCross writes the
-// gradients with respect to weights, biases and gains of norms to the fields of dw. BackwardCross
-// allocates matrices and vectors that dw lacks, and sets fields of dw for parameters that the layer
-// lacks to zero or nil. After BackwardCross of a layer l with a dw other than nil, element i of
-// dw.Parameters() is the gradient with respect to element i of l.Projections().Parameters(). For a
-// padding row, which the sequences s exclude and whose row of dout is zero, BackwardCross writes a
-// zero gradient. Neither the numbers in padding rows nor the number of padding rows changes one bit
-// of the gradients of weights and of rows that are no padding.
+// BackwardCross writes the gradients of the sum Σ_ic dout_ic·out_ic with respect to the inputs q, k
+// and v to the matrices dq, dk and dv and returns dq, dk and dv, for the output out of ForwardCross
+// for q, k and v; a zero dq, dk or dv is allocated. Unless the argument dw is nil, BackwardCross
+// writes the gradients with respect to weights, biases and gains of norms to the fields of dw.
+//
+// BackwardCross allocates matrices and vectors that dw lacks, and sets fields of dw for parameters
+// that the layer lacks to zero or nil. After BackwardCross of a layer l with a dw other than nil,
+// element i of dw.Parameters() is the gradient with respect to element i of
+// l.Projections().Parameters().
+//
+// For a padding row, which the sequences s exclude and whose row of dout is zero, BackwardCross
+// writes a zero gradient. Neither the numbers in padding rows nor the number of padding rows
+// changes one bit of the gradients of weights and of rows that are no padding.
 //
 // BackwardCross takes the time of the gradients of attention, two products with each of the
 // matrices W_Q, W_K and W_V of the layer, and one with W_O; the gradients dw take one more product
-// with each matrix and, with W_O, the outputs of attention. BackwardCross needs memory for queries,
-// keys, values, outputs of heads and the gradients of all four, for queries and keys before norms,
-// and for copies of the rows with nonzero gradients unless the rows are consecutive. BackwardCross
-// allocates nothing if all gradients are given and an earlier call had inputs of equal size. The
-// gradient dq of BackwardCross may be exactly q, dk exactly k, dv exactly v, and one of the three
-// exactly dout, if the shapes are equal; all further overlaps are wrong. BackwardCross panics if
-// CanBackward returns an error, if the shapes of matrices do not fit the layer, and where
+// with each matrix. BackwardCross needs memory for queries, keys, values, outputs of heads and the
+// gradients of all four, for queries and keys before norms, and for copies of the rows with nonzero
+// gradients unless the rows are consecutive. BackwardCross allocates nothing if all gradients are
+// given and an earlier call had inputs of equal size.
+//
+// The matrix dq may be exactly q, dk exactly k, dv exactly v, and one of the three exactly dout, if
+// the shapes are equal; all further overlaps are wrong. BackwardCross panics if CanBackward returns
+// an error, if the shapes of matrices do not fit the layer, and where
 // [performer.Batch.BackwardSequences] panics.
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
@@ -148,8 +150,6 @@ func (c *memory[T]) parameters(name string, l *Linear[T], weight *dense.Matrix[T
 	}
 }
 
-// clearVector sets *x to a vector of n zeros. It panics with the name unless *x is nil or has
-// length n.
 func clearVector[T dense.Float](name string, x *[]T, n int) {
 	if *x == nil {
 		*x = make([]T, n)

@@ -1,5 +1,4 @@
-// Package layer adds learned projections to attention: a multi-head attention layer with files of
-// weights and gradients of all parameters.
+// Package layer adds learned projections, files of weights and gradients to attention.
 //
 // A [MultiHead] maps rows to queries, keys and values by linear maps, rotates and normalises
 // queries and keys if [Options] says so, runs a performer.Batch, and may map the heads to the
@@ -17,9 +16,7 @@
 // The position of a token is the number of tokens before it in its sequence or State.
 // [MultiHead.WithPositions] sets any positions. Weights of 16 bits, which Read keeps, halve the
 // time of a step of few tokens. Outputs have the bits of a layer with the same numbers of type T,
-// and gradients need weights of type T. [Linear], [RMSNorm], [GatedSiLU] and [LogSumExp]
-// are the other parts of a model.
-//
-// docs/names.md of this module has the options of published models, and docs/laws.md the
-// references.
+// and gradients need weights of type T. [Linear], [RMSNorm], [GatedSiLU] and [LogSumExp] are the
+// other parts of a model. docs/names.md of this module has the options of published models, and
+// docs/laws.md the references.
 package layer

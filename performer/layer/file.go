@@ -44,9 +44,9 @@ var (
 	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read returns a layer with the given attention and with the weights in those tensors of the file f
-// whose names begin with the prefix, such as "model.layers.0.self_attn.". After the prefix, names
-// of tensors must be names in one of five kinds of layers, such as PyTorch's nn.MultiheadAttention:
+// Read returns a layer with the given attention and the tensors of f whose names begin with prefix,
+// such as "model.layers.0.self_attn.". After prefix, names of tensors must be of one of five kinds,
+// such as those of PyTorch's nn.MultiheadAttention:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
@@ -55,18 +55,16 @@ var (
 //	W_{query,key,value}.weight, .bias                             no output projection
 //
 // A file for Read may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms
-// of queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains of norms
-// minus 1: add 1 to the gains of Projections. For keys and values of equal dimension, the tensor
-// in_proj_weight or c_attn.weight holds the matrices of queries, keys and values together, and
-// in_proj_bias or c_attn.bias the three biases one after another. If one or two of the tensors
-// q_proj.bias, k_proj.bias and v_proj.bias are missing, Read sets the missing biases to zero.
+// of queries and keys. Files of Gemma hold the gains of norms minus 1: add 1 to the gains of
+// Projections. Read accepts tensors of type F64, F32, F16 and BF16. If one or two of the tensors
+// q_proj.bias, k_proj.bias and v_proj.bias are missing, Read sets the missing biases to zero. For
+// keys and values of equal dimension, the tensor in_proj_weight or c_attn.weight holds the matrices
+// of queries, keys and values together, and in_proj_bias or c_attn.bias the three biases one after
+// another.
 //
-// A row of a weight matrix belongs to an output of a linear map, except in GPT-2's Conv1D, where
-// rows belong to inputs: Read transposes the tensors c_attn.weight and c_proj.weight if
-// c_attn.weight has more columns than rows. Read accepts tensors of type F64, F32, F16 and BF16;
-// Options.Weights is the type of weights in the layer. A file of weights has neither the options of
-// rotary positions nor the ε of norms: the caller of Read sets opts as the file config.json of the
-// model says. The format safetensors has no checksum, so Read does not detect damaged weights.
+// Read transposes the tensors c_attn.weight and c_proj.weight of GPT-2 if c_attn.weight has more
+// columns than rows. A file of weights has neither the options of rotary positions nor the ε of
+// norms, which are in opts.
 //
 // Read returns an error that names a missing tensor, one of wrong shape or type, or one with the
 // prefix that is no part of the layer; Read ignores the masks bias and masked_bias of GPT-2. Read
@@ -86,19 +84,18 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 }
 
 // ReadNamed is [Read] for files with names of tensors that Read does not know. ReadNamed calls the
-// argument name, a function, with each parameter name of [Projections.Parameters], and reads the
-// tensor of the returned name, or no tensor if the returned name is empty. ReadNamed calls the
-// function name with parameter names, from q_proj_weight to k_norm.weight:
-//
-//	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
+// function name with each parameter name of [Projections.Parameters], such as q_proj_weight, and
+// reads the tensor of the returned name, or no tensor if the returned name is empty.
 //
 // If the function name returns one name for the weights of queries, keys and values, ReadNamed
-// reads the tensor as [Read] reads c_attn.weight, and the weights of the output as Read reads
+// reads the tensor as Read reads c_attn.weight, and the weights of the output as Read reads
 // c_proj.weight. If the function name returns one name for the biases of queries, keys and values,
-// the tensor holds the three biases one after another. ReadNamed returns an error if the function
-// name returns no name for the weights of queries, of keys or of values. If the function name
-// returns an empty name for out_proj.weight, the layer has no output projection. If the file has a
-// bias for one or two of queries, keys and values, ReadNamed sets the missing biases to zero.
+// the tensor holds the three biases one after another. If the file has a bias for one or two of
+// queries, keys and values, ReadNamed sets the missing biases to zero.
+//
+// ReadNamed returns an error if the function name returns no name for the weights of queries, of
+// keys or of values. If the function name returns an empty name for out_proj.weight, the layer has
+// no output projection.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -147,7 +144,6 @@ func (t *tensors[T]) layer(p Projections[T], attention performer.Batch[T], opts 
 	return New(p, attention, opts)
 }
 
-// newTensors returns the tensors of f whose names begin with the prefix.
 func newTensors[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T]) (*tensors[T], error) {
 	heads, keyHeads, _, err := headsOf(attention)
 	if err != nil {
@@ -167,11 +163,10 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 
 // Write writes the weights, biases and gains of norms of the layer to w as a safetensors file for
 // [Read]. A PyTorch layer with parameters of equal names and shapes can read the file that Write
-// writes. All names of tensors in the file of Write begin with the argument prefix. For a layer
-// with an output projection, Write joins the weights W_Q, W_K and W_V of queries, keys and values
-// in one tensor if all three have equally many columns, and W_K and W_V equally many rows. The
-// tensors in the file of Write have the type and the bits of the weights in the layer. Write
-// returns an error if writing to w fails, or if the argument prefix is not valid UTF-8.
+// writes. For a layer with an output projection, Write joins the weights W_Q, W_K and W_V of
+// queries, keys and values in one tensor if all three have equally many columns, and W_K and W_V
+// equally many rows. The tensors in the file of Write have the type and the bits of the weights in
+// the layer. Write returns an error if writing to w fails, or if prefix is not UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	all := map[string]safetensors.Tensor{}
 	var err error

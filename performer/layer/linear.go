@@ -14,9 +14,9 @@ import (
 )
 
 // Linear is the affine map x ↦ x·Wᵀ + b of rows x, PyTorch's nn.Linear. The elements of the matrix
-// W of a Linear are numbers of type T, or numbers of 16 bits, F16 or BF16. A Linear with 16-bit
-// numbers gives, bit for bit, the outputs of a Linear with equal numbers of type T. Apply of few
-// rows takes the time to read the matrix W, which is half as long for 16 bits as for float32.
+// W are numbers of type T, or numbers of 16 bits, F16 or BF16. A Linear with 16-bit numbers gives,
+// bit for bit, the outputs of a Linear with equal numbers of type T. Apply of few rows takes the
+// time to read the matrix W, which is half as long for 16 bits as for float32.
 //
 // The zero Linear has no columns and no outputs. Goroutines may share a Linear.
 type Linear[T dense.Float] struct {
@@ -28,8 +28,8 @@ type Linear[T dense.Float] struct {
 }
 
 // NewLinear returns the map x ↦ x·wᵀ + bias of rows x, with copies of the matrix w and the vector
-// bias. For NewLinear a nil bias stands for zeros. NewLinear rounds the elements of the matrix w to
-// the type that the argument weights names: F16, BF16, or the type of T, the default.
+// bias; a nil bias stands for zeros. NewLinear rounds the elements of the matrix w to the type that
+// the argument weights names: F16, BF16, or the type of T, the default.
 //
 // NewLinear returns an error if the argument weights is neither empty nor F16, BF16 or the type of
 // T, if the matrix w is empty or w.Check panics, if a bias other than nil does not have an element
@@ -51,7 +51,6 @@ func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.D
 	return &l, nil
 }
 
-// newLinear is NewLinear without checks. Without rows it returns a map without outputs.
 func newLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) Linear[T] {
 	l := Linear[T]{out: w.Rows, in: w.Cols, dtype: weights, bias: slices.Clone(bias)}
 	switch x := w.Clone().Data; {
@@ -73,7 +72,6 @@ func encoded[H half.Number, T dense.Float](x []T) []uint16 {
 	return bits
 }
 
-// isShort reports whether elements of a type have 16 bits.
 func isShort(t safetensors.DType) bool { return t == safetensors.F16 || t == safetensors.BF16 }
 
 func typeOf[T dense.Float]() safetensors.DType {
@@ -81,7 +79,6 @@ func typeOf[T dense.Float]() safetensors.DType {
 	return t.DType
 }
 
-// checkWeights returns an error that names the argument unless elements of W may have the type.
 func checkWeights[T dense.Float](name string, t safetensors.DType) error {
 	if own := typeOf[T](); t != "" && t != own && !isShort(t) {
 		return fmt.Errorf("layer: %s = %.40q, want F16, BF16 or %s", name, string(t), own)
@@ -89,7 +86,6 @@ func checkWeights[T dense.Float](name string, t safetensors.DType) error {
 	return nil
 }
 
-// checkRange returns an error that names w if rounding to the type makes an element of w infinite.
 func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DType) error {
 	least := map[safetensors.DType]float64{safetensors.F16: 65520, safetensors.BF16: 0x1.ffp127}[t]
 	for i := range w.Rows {
@@ -103,9 +99,9 @@ func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DTy
 }
 
 // For each row x of the argument x, Apply writes x·Wᵀ + b, with the weights W and the bias b of the
-// Linear, to a row of dst, and returns dst; a zero dst is allocated. The result dst of Apply must
-// not overlap the argument x. Apply allocates nothing if dst is given and an earlier call had as
-// many rows. Apply panics if x or dst does not fit the Linear, or if x.Check panics.
+// Linear, to a row of dst, and returns dst; a zero dst is allocated. The matrix dst of Apply must
+// not overlap x. Apply allocates nothing if dst is given and an earlier call had as many rows.
+// Apply panics if x or dst does not fit the Linear, or if x.Check panics.
 func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != l.in {
@@ -116,8 +112,8 @@ func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 
 // Row writes row i of the matrix W of the map x ↦ x·Wᵀ + b to the slice dst and returns dst; a nil
 // dst is allocated. If the rows of the matrix W of a Linear are embeddings of tokens, Row returns
-// the embedding of token i. Row panics if the matrix W of the Linear has no row i, or if dst is
-// neither nil nor as long as a row of W.
+// the embedding of token i. Row panics if W has no row i, or if a dst other than nil has another
+// length.
 func (l *Linear[T]) Row(dst []T, i int) []T {
 	if i < 0 || i >= l.out || dst != nil && len(dst) != l.in {
 		panic(fmt.Sprintf("layer: Row(%d) into %d elements of a Linear of %d×%d", i, len(dst), l.out, l.in))
@@ -135,7 +131,6 @@ func (l *Linear[T]) Row(dst []T, i int) []T {
 
 func (l *Linear[T]) none() bool { return l.out == 0 }
 
-// matrix returns a view of W, or a copy if elements have 16 bits.
 func (l *Linear[T]) matrix() dense.Matrix[T] {
 	if l.bits == nil {
 		return dense.Matrix[T]{Rows: l.out, Cols: l.in, Data: l.elements, Stride: l.in}
@@ -150,7 +145,6 @@ func (l *Linear[T]) applyTo(b *scratch.Buffer[T], x dense.Matrix[T]) dense.Matri
 	return l.apply(b.Rows(x.Rows), x)
 }
 
-// apply writes the map of the rows of x to y, which it returns. x and y do not overlap.
 func (l *Linear[T]) apply(y, x dense.Matrix[T]) dense.Matrix[T] {
 	var beta T
 	if l.bias != nil {

@@ -66,24 +66,19 @@ type Projections[T dense.Float] struct {
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
-	// Output is W_O, E_out×(H·dv). With a zero Output the layer has no output projection, and
-	// returns the outputs of the heads side by side.
+	// Output is the matrix W_O (E_out×H·dv) that maps the outputs of H heads of dimension dv to
+	// outputs of dimension E_out; a zero Output omits the projection.
 	Output dense.Matrix[T]
 
-	// QueryBias, KeyBias, ValueBias and OutputBias are biases with an element for each row of the
-	// matrices Query, Key, Value and Output. QueryBias, KeyBias and ValueBias are all given or all
-	// nil. OutputBias may be nil.
+	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of their matrices.
+	// QueryBias, KeyBias and ValueBias are all given or all nil. OutputBias may be nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
-	// QueryNorm and KeyNorm are the gains g of root mean square norms of queries and keys, or nil
-	// for no norm. A norm multiplies coordinates x_j by gains g_j over the root mean square:
-	//
-	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε).
-	//
-	// With as many gains as a head has coordinates, each head of a token is normalised separately,
-	// as in Qwen3. With as many gains as all heads together have coordinates, all heads of a token
-	// are normalised together, as in OLMo 2.
+	// QueryNorm and KeyNorm are the gains g of root mean square norms x_j ↦ g_j·x_j/√(Σ_l x_l²/n +
+	// ε) of queries and keys, or nil for no norm. With as many gains as a head has coordinates,
+	// each head of a token is normalised separately, as in Qwen3. With as many gains as all heads
+	// together have coordinates, all heads of a token are normalised together, as in OLMo 2.
 	QueryNorm, KeyNorm []T
 }
 
@@ -92,9 +87,11 @@ type Projections[T dense.Float] struct {
 //
 // New returns an error if the argument attention is zero or for heads of another dimension than
 // those of p, if the shapes of p do not fit together, if Options.Epsilon is negative or not finite,
-// or if Options.Weights is no type of weights or makes a weight infinite. New also returns an error
-// for a RotaryOptions with an odd, negative or too large Dim, a Base that is neither 0 nor finite
-// and above 1, Axes that are not Dim/2 numbers from 0 to 15, or an invalid Scaling.
+// or if Options.Weights is no type of weights or makes a weight infinite.
+//
+// New also returns an error for a RotaryOptions with an odd, negative or too large Dim, a Base that
+// is neither 0 nor finite and above 1, Axes that are not Dim/2 numbers from 0 to 15, or an invalid
+// Scaling.
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -137,7 +134,6 @@ var errNoLayer = errors.New("layer: the MultiHead is zero, want one of New")
 
 func (l *MultiHead[T]) isZero() bool { return l.calls == nil }
 
-// headsOf returns the dimensions of attention, or an error if attention is zero.
 func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim int, err error) {
 	d := attention.Describe()
 	if d.Heads == 0 {
@@ -146,9 +142,9 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return d.Heads, d.KeyHeads, d.Dim, nil
 }
 
-// WithAttention returns a layer with the weights of the receiver and the given attention. The layer
-// of WithAttention shares weights and memory with the receiver. WithAttention returns an error if
-// the argument attention is zero, or has heads of another number or dimension than the receiver.
+// WithAttention returns a layer with the given attention that shares weights and memory with the
+// receiver. WithAttention returns an error if the argument attention is zero, or has heads of
+// another number or dimension than the receiver.
 func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -167,7 +163,7 @@ func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T
 }
 
 // dims returns the dimensions of the rows that become queries, keys and values, and the dimension
-// of the output. Dims panics for a zero MultiHead, as do all methods that compute attention.
+// of the output. dims panics for a zero MultiHead, as do all methods that compute attention.
 func (l *MultiHead[T]) dims() (query, key, value, out int) {
 	if l.isZero() {
 		panic(errNoLayer.Error())
@@ -207,7 +203,9 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // layer. ForwardCross needs memory for queries, keys, values, outputs of heads, and the sines and
 // cosines of rotary positions, which a call computes again if positions differ from those of the
 // last call. ForwardCross allocates nothing if dst is given and an earlier call had inputs of equal
-// size. The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the three.
+// size.
+//
+// The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the three.
 // ForwardCross panics if the shapes of matrices do not fit the layer, and where
 // [performer.Batch.ForwardSequences] panics.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
@@ -269,11 +267,11 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	return s, nil
 }
 
-// Step appends tokens, the rows of x, to the State s one after another, and computes self-attention
-// of each token over the token and all earlier tokens of s. Step writes the outputs for the rows of
-// x to the rows of dst and returns dst; a zero dst is allocated. The State s of Step comes from
-// NewState of the layer or of a layer with as many heads of equal dimensions. Step gives the
-// outputs of Forward with causal attention, to rounding; [performer.State.Step] states the cost.
+// Step appends tokens, the rows of x, to the State s one after another, computes self-attention of
+// each token over the token and all earlier tokens of s, writes the outputs to the rows of dst and
+// returns dst; a zero dst is allocated. The State s comes from NewState of the layer or of a layer
+// with as many heads of equal dimensions. Step gives the outputs of Forward with causal attention,
+// to rounding; [performer.State.Step] states the cost.
 //
 // Apart from keys and values that exact attention stores, Step allocates nothing if dst is given
 // and an earlier call had as many tokens. The matrix dst of Step may be exactly x, or share no
@@ -287,13 +285,14 @@ func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense
 	return l.step(c, dst, x, performer.Sequences{}, func(dst, q, k, v dense.Matrix[T]) { s.Step(dst, q, k, v) })
 }
 
-// StepAll appends tokens to several streams: row i of the matrix x is a token of states[i]. For
-// StepAll, the rows of x that belong to one State must be adjacent and in the order of tokens.
-// StepAll computes self-attention of each token over the token and all earlier tokens of the State,
-// writes the outputs to dst and returns dst; a zero dst is allocated. Calls of StepAll may have
-// different streams. StepAll gives, bit for bit, the outputs of a call of [MultiHead.Step] for each
-// State, but reads the weights once for all streams. StepAll allocates memory, allows dst to be x
-// and panics as [MultiHead.Step] does, and also panics where [performer.StepAll] panics.
+// StepAll appends tokens to several streams: row i of the matrix x is a token of states[i]. The
+// rows of x that belong to one State must be adjacent and in the order of tokens. StepAll computes
+// self-attention of each token over the token and all earlier tokens of the State, writes the
+// outputs to dst and returns dst; a zero dst is allocated. StepAll gives, bit for bit, the outputs
+// of a call of [MultiHead.Step] for each State, but reads the weights once for all streams.
+//
+// StepAll allocates memory, allows dst to be x and panics as [MultiHead.Step] does, and also panics
+// where [performer.StepAll] panics.
 func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()
@@ -311,8 +310,6 @@ func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State
 	return l.step(c, dst, x, performer.Sequences{Queries: c.lengths}, func(dst, q, k, v dense.Matrix[T]) { performer.StepAll(dst, q, k, v, states) })
 }
 
-// step projects x, whose rows have the positions of s after c.starts, and maps the heads that
-// attend computes.
 func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Sequences, attend func(dst, q, k, v dense.Matrix[T])) dense.Matrix[T] {
 	_, _, _, out := l.dims()
 	dst = dense.Ensure(dst, x.Rows, out)
@@ -330,7 +327,6 @@ func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Se
 	return dst
 }
 
-// check panics unless q, k and v have the dimensions of the layer, and k has as many rows as v.
 func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 	q.Check()
 	k.Check()
@@ -342,7 +338,6 @@ func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-// memory is the memory of one call: Q, K, V, the heads, and gradients.
 type memory[T dense.Float] struct {
 	q, k                         normedRows[T]
 	v, heads, dq, dk, dv, dheads scratch.Buffer[T]

@@ -13,13 +13,9 @@ import (
 )
 
 // RMSNorm divides a row x of n numbers by the root mean square of the numbers, and multiplies
-// number j by a gain g_j [Zhang & Sennrich 2019]:
-//
-//	y_j = g_j·x_j·s,  s = 1/√(Σ_j x_j²/n + ε)
-//
-// In a row of more columns than gains, an RMSNorm of n gains normalises each block of n columns,
-// such as a head, by itself. The zero RMSNorm leaves rows unchanged. Goroutines may share an
-// RMSNorm that does not change.
+// number j by a gain g_j: y_j = g_j·x_j/√(Σ_j x_j²/n + ε) [Zhang & Sennrich 2019]. In a row of more
+// columns than gains, an RMSNorm of n gains normalises each block of n columns, such as a head, by
+// itself. The zero RMSNorm leaves rows unchanged. Goroutines may share an RMSNorm.
 type RMSNorm[T dense.Float] struct {
 	Gain    []T     // g
 	Epsilon float64 // ε; Llama has 1e-5 or 1e-6
@@ -28,10 +24,10 @@ type RMSNorm[T dense.Float] struct {
 var norms pool.Pair[normCall[float32], normCall[float64]]
 
 // Apply writes the normalised rows of the matrix x to the matrix dst and returns dst; a zero dst is
-// allocated. The matrix dst of Apply may be exactly x, or share no memory with x. After the first
-// call, Apply allocates nothing unless dst is zero. Apply writes NaN to a row or block of a row
-// whose sum of squares is not finite. Apply panics if the number of columns of x is not a multiple
-// of the number of gains, if Epsilon is negative or not finite, or if x.Check panics.
+// allocated. The matrix dst may be exactly x, or share no memory with x. After the first call,
+// Apply allocates nothing unless dst is zero. Apply writes NaN to a row or block of a row whose sum
+// of squares is not finite. Apply panics if the number of columns of x is no multiple of the number
+// of gains, if Epsilon is negative or not finite, or if x.Check panics.
 func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if n := len(m.Gain); n > 0 && x.Cols%n != 0 || !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 0) {
 		panic(fmt.Sprintf("layer: an RMSNorm of %d gains and Epsilon = %v for rows of %d columns", n, m.Epsilon, x.Cols))
@@ -43,7 +39,6 @@ func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// scale returns s, or NaN if the sum of squares is not finite.
 func (m *RMSNorm[T]) scale(x []T) T {
 	half := vecmath.HalfSquaredNorm(x)
 	if math.IsInf(half, 0) {
@@ -61,7 +56,6 @@ type normCall[T dense.Float] struct {
 	sums  scratch.Buffer[T] // gradients with respect to gains, a row for each task
 }
 
-// tasks sets the grain and returns the number of tasks.
 func (c *normCall[T]) tasks() int {
 	c.grain = rowGrain(c.x.Cols)
 	return (c.x.Rows + c.grain - 1) / c.grain
@@ -85,7 +79,6 @@ func (m *RMSNorm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
 	c.norm, c.x = nil, dense.Matrix[T]{}
 }
 
-// normForward is the parallel.Task of apply.
 type normForward[T dense.Float] normCall[T]
 
 func (t *normForward[T]) Piece(i int) {
@@ -100,8 +93,8 @@ func (t *normForward[T]) Piece(i int) {
 }
 
 // backward replaces the gradients dy with respect to normalised rows by the gradients with respect
-// to the rows that apply kept. Unless gradient is nil, backward writes the gradient with respect to
-// the gains, a vector with the given name, to gradient. With u_j = g_j·dy_j
+// to the rows that apply kept, and writes the gradient dg with respect to the gains to a gradient
+// that is not nil. With u_j = g_j·dy_j
 //
 //	dx_j = s·u_j − x_j·s³·Σ_l u_l·x_l/n,  dg_j = Σ dy_j·x_j·s
 //
@@ -128,7 +121,6 @@ func (m *RMSNorm[T]) backward(c *normCall[T], dy dense.Matrix[T], name string, g
 	}
 }
 
-// normBackward is the parallel.Task of backward.
 type normBackward[T dense.Float] normCall[T]
 
 func (t *normBackward[T]) Piece(i int) {
@@ -153,7 +145,6 @@ func (t *normBackward[T]) Piece(i int) {
 	}
 }
 
-// rowGrain returns the number of rows of a task for matrices with cols columns.
 func rowGrain(cols int) int {
 	const elements = 1 << 14
 	return max(elements/max(cols, 1), 1)

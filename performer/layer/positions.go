@@ -8,14 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// WithPositions returns the receiver l, but with the given rotary positions of queries and keys
-// instead of those of Options.Rotary. The argument queries of WithPositions has a position for each
-// query of later calls, the argument keys one for each key; with RotaryOptions.Axes of n axes, n
-// positions of each query and key follow one another. A nil argument queries or keys of
-// WithPositions stands for the positions of Options.Rotary, equal on all axes, which is right for
-// text. Forward and Step of the layer of WithPositions need equal positions of queries and keys.
-// The layer of WithPositions reads the slices queries and keys in each call, so positions may
-// change between calls. The layer of WithPositions shares weights and memory with the receiver l.
+// WithPositions returns a layer with the weights and the memory of the receiver l, but with the
+// given rotary positions of queries and keys. The argument queries has a position for each query of
+// later calls, the argument keys one for each key; with RotaryOptions.Axes of n axes, n positions
+// of each query and key follow one another.
+//
+// A nil argument queries or keys of WithPositions stands for the positions of Options.Rotary, equal
+// on all axes, which is right for text. Forward and Step of the layer of WithPositions need equal
+// positions of queries and keys. The layer of WithPositions reads the slices queries and keys in
+// each call, so positions may change between calls.
+//
 // WithPositions panics if the receiver l has no rotary positions. Methods of the layer of
 // WithPositions panic if the number of given positions does not fit the queries or keys.
 func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
@@ -43,9 +45,8 @@ func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Seque
 	return q, c.k.anglesAt(l.rotary, positions)
 }
 
-// positionsOf returns given, per numbers for each row, unless given is nil. Otherwise the positions
-// of each sequence count from its past plus c.before, on all axes alike. The Batch reports lengths
-// that do not fit rows.
+// Unless given is nil, it has per numbers for each row. Otherwise the positions of each sequence
+// count from its past plus c.before. The Batch reports lengths that do not fit rows.
 func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows, per int) []int {
 	if given != nil {
 		if len(given) != rows*per {
@@ -74,7 +75,6 @@ func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows, p
 	return c.positions[:rows*per]
 }
 
-// angleCache holds the angles of the last call, for calls with the same positions.
 type angleCache[T dense.Float] struct {
 	positions []int
 	angles    angles[T]

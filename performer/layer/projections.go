@@ -17,13 +17,11 @@ type Widths struct {
 	// become keys, and Values of rows that become values. A zero Keys or Values means Input.
 	Input, Keys, Values int
 
-	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and
-	// values. A zero KeyHeads means Heads.
+	// Heads is the number of heads of queries, KeyHeads of keys; a zero KeyHeads means Heads.
 	Heads, KeyHeads int
 
-	// HeadDim is the dimension d of queries and keys of a head. HeadValues is the dimension dv of
-	// values of a head. A zero HeadDim means Input/Heads, which must be an integer. A zero
-	// HeadValues means HeadDim.
+	// HeadDim is the dimension of queries and keys of a head, HeadValues that of values. A zero
+	// HeadDim means Input/Heads, which must be an integer. A zero HeadValues means HeadDim.
 	HeadDim, HeadValues int
 
 	// Output is the dimension of the output of the layer; zero means Input.
@@ -120,7 +118,6 @@ func resolved[T dense.Float](w Widths) (Widths, error) {
 	return w, nil
 }
 
-// uniform returns an r×c matrix of uniform numbers in ±bound.
 func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matrix[T] {
 	m := dense.New[T](r, c)
 	for i := range m.Data {
@@ -186,7 +183,7 @@ func (p *Projections[T]) all() [4]projection[T] {
 	}
 }
 
-// Parameter is a learned matrix with a name. A learned vector is a Parameter of one row.
+// Parameter is a learned matrix with a name; a learned vector is a Parameter of one row.
 type Parameter[T dense.Float] struct {
 	Name  string
 	Value dense.Matrix[T]

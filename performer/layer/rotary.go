@@ -15,12 +15,10 @@ import (
 // RotaryOptions are the options of rotary positions (RoPE). The zero RotaryOptions rotates all d
 // coordinates of a head, in pairs of coordinates i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
-	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
-	// coordinates of a head rotate. Zero means all coordinates.
+	// The first Dim coordinates of a head rotate; Dim is even. Zero means all coordinates.
 	Dim int
 
-	// Base is b in the angle p·b^(−2i/Dim) by which pair i of coordinates rotates at position p.
-	// Zero means 10000.
+	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. Zero means 10000.
 	Base float64
 
 	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
@@ -33,18 +31,13 @@ type RotaryOptions struct {
 	// zeros, 24 ones and 24 twos. Nil Axes stand for one axis.
 	Axes []int
 
-	// Scaling changes the angles of rotary positions, for contexts longer than in training. Nil
-	// means no change.
+	// Scaling changes rotary angles for contexts longer than in training. Nil means no change.
 	Scaling RotaryScaling
 }
 
-// rotary rotates queries and keys by their rotary positions (RoPE) [Su et al. 2021]. Pair i of the
-// coordinates of a query or key at position p rotates by the angle p·ω_i, so that inner products of
-// queries and keys depend on differences of positions only. Without scaling
-//
-//	(x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i),  ω_i = Base^(−2i/Dim)
-//
-// A rotary does not change after construction, and goroutines may share it.
+// rotary rotates pair i of the coordinates of a query or key at position p by the angle p·ω_i [Su
+// et al. 2021]: without scaling (x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i), ω_i =
+// Base^(−2i/Dim). A rotary does not change after construction, and goroutines may share it.
 type rotary[T dense.Float] struct {
 	head       int       // coordinates of a head
 	omega      []float64 // ω_i
@@ -54,7 +47,6 @@ type rotary[T dense.Float] struct {
 	neighbours bool
 }
 
-// newRotary returns rotary positions for heads of d coordinates.
 func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
@@ -93,15 +85,12 @@ func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	return r, nil
 }
 
-// maxAxes bounds the memory for the positions of a token.
 const maxAxes = 16
 
 // Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in
 // the memory of dst if dst has enough. With RotaryOptions.Axes of n axes each token has n positions
-// that follow one another. Layers with equal positions and RotaryOptions can share the result of
-// Angles. Angles computes angles in float64, with an error of 1e-16 times the angle. Angles
-// computes Dim/2 sines and cosines per token if Dim coordinates rotate. Angles panics if the number
-// of positions is no multiple of the number of axes.
+// that follow one another. Angles computes angles in float64, with an error of 1e-16 times the
+// angle, and panics if the number of positions is no multiple of the number of axes.
 func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
 	per := r.per
 	if len(positions)%per != 0 {
@@ -127,23 +116,19 @@ func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
 	return dst
 }
 
-// angles are the sines and cosines of the rotary angles of tokens.
 type angles[T dense.Float] struct {
 	values              []T // of each token, the cosines and then the sines
 	tokens, head, pairs int
 	neighbours          bool
 }
 
-// token returns the cosines and sines of token t.
 func (a angles[T]) token(t int) (cos, sin []T) {
 	row := a.values[2*a.pairs*t:][:2*a.pairs]
 	return row[:a.pairs], row[a.pairs:]
 }
 
-// Turn rotates the coordinates of the rows of x, one token per row, by rotary angles, in place. A
-// head is a block of columns of x, and Turn rotates all heads of a row by equal angles. Turn
-// divides rows among processors. Turn panics if x.Check panics, or if the matrix x does not have a
-// row for each token of the angles and columns for whole heads.
+// Turn rotates the coordinates of all heads of the rows of x, one token per row, by rotary angles,
+// in place. Turn panics if x.Check panics, or if x does not fit the angles.
 func (a angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 func (a angles[T]) turn(x dense.Matrix[T], sign T) {

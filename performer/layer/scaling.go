@@ -10,8 +10,7 @@ import (
 // [RotaryLinear], [RotaryNTK], [RotaryYaRN], [RotaryLongRoPE] and [RotaryLlama3] implement
 // RotaryScaling.
 type RotaryScaling interface {
-	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of rotated
-	// coordinates.
+	// scale changes ω_i = base^(−i/n), i < n, and returns the factor of coordinates.
 	scale(omega []float64, base float64) (factor float64, err error)
 }
 
@@ -26,13 +25,12 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 }
 
 // RotaryNTK replaces RotaryOptions.Base by Base·Factor^(Dim/(Dim−2)) for Dim coordinates that
-// rotate [bloc97 2023]. The new base of RotaryNTK divides the smallest rotary angle by Factor and
-// keeps the largest. RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate.
+// rotate, which divides the smallest rotary angle by Factor and keeps the largest [bloc97 2023].
 //
-// A RotaryNTK is dynamic if Context is the number of tokens of a training sequence, and Tokens that
-// of the longest sequence. A dynamic RotaryNTK replaces Factor by Factor·Tokens/Context − (Factor −
-// 1), or by 1 if Tokens is at most Context. Programs that compute the base of a dynamic NTK again
-// as a sequence grows rotate new keys by other angles than old keys; a MultiHead does not.
+// RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. If Context, the tokens of a
+// training sequence, and Tokens, those of the longest, are not 0, RotaryNTK replaces Factor by
+// max(1, Factor·Tokens/Context − (Factor − 1)). Programs that compute the base of a dynamic NTK
+// again as a sequence grows rotate new keys by other angles than old keys; a MultiHead does not.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic
@@ -59,16 +57,17 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 }
 
 // RotaryLlama3 divides small rotary angles by Factor and keeps large rotary angles [Grattafiori et
-// al. 2024]. A pair of coordinates that rotates by ω per token makes t = Context·ω/2π full turns in
-// Context tokens. RotaryLlama3 takes an angle ω as small if the number t of full turns in Context
-// tokens is below LowFrequency, and as large if t is above HighFrequency. RotaryLlama3 replaces an
-// angle ω between small and large by a weighted average of ω and ω/Factor:
+// al. 2024]. An angle of ω per token makes t = Context·ω/2π full turns in Context tokens. An angle
+// is small if the number t of turns is below LowFrequency, and large if t is above HighFrequency.
+// RotaryLlama3 replaces an angle ω between small and large by a weighted average of ω and ω/Factor:
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
 // Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Llama 4 has
 // LowFrequency = HighFrequency = 1: angles below one turn in Context tokens are small, all other
-// angles large. RotaryLlama3 needs Factor ≥ 1, 0 < LowFrequency ≤ HighFrequency and Context ≥ 1.
+// angles large.
+//
+// RotaryLlama3 needs Factor ≥ 1, 0 < LowFrequency ≤ HighFrequency and Context ≥ 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
 	Context                             int // tokens of a training sequence
@@ -92,17 +91,18 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryYaRN divides small rotary angles by Factor, keeps large rotary angles, and multiplies
-// rotated coordinates by Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of
-// coordinates by (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1. The share s_i of
-// RotaryYaRN is 1 up to pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in between, where pair
-// i(β) makes β full turns in Context tokens:
+// RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies coordinates by
+// Length [Peng et al. 2023]. RotaryYaRN replaces the angle ω_i of pair i of coordinates by
+// (1−s_i)·ω_i/Factor + s_i·ω_i, with a share 0 ≤ s_i ≤ 1.
+//
+// The share s_i of RotaryYaRN is 1 up to pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉ on, and linear in
+// between, where pair i(β) makes β full turns in Context tokens:
 //
 //	i(β) = Dim·log(Context/(2πβ))/(2·log Base).
 //
 // With Unrounded, RotaryYaRN does not round i(Fast) and i(Slow), the pairs that make Fast and Slow
-// turns in Context tokens, as in gpt-oss. In RotaryYaRN a zero Fast means 32, a zero Slow 1, and a
-// zero Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0 < Slow < Fast.
+// turns in Context tokens, as in gpt-oss. A zero Fast means 32, a zero Slow 1, and a zero Length
+// 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1, Context ≥ 1 and 0 < Slow < Fast.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence
@@ -142,12 +142,10 @@ func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
 
 // RotaryLongRoPE divides the rotary angle ω_i of pair i by element i of Short if Tokens, the length
 // of the longest sequence, is at most Context, and otherwise by element i of Long [Ding et al.
-// 2024]. RotaryLongRoPE multiplies rotated coordinates by Length. In RotaryLongRoPE a zero Length
-// means √(1 + log Factor/log Context).
-//
-// Short and Long have an element for each pair of rotated coordinates. The elements of Short and
-// Long are positive and finite, and leave rotary angles of at most π per token. RotaryLongRoPE
-// needs Factor ≥ 1, Tokens ≥ 1 and Context ≥ 2.
+// 2024]. RotaryLongRoPE multiplies rotated coordinates by Length; a zero Length means √(1 + log
+// Factor/log Context). The elements of Short and Long, one for each pair of rotated coordinates,
+// are positive and finite, and leave rotary angles of at most π per token. RotaryLongRoPE needs
+// Factor ≥ 1, Tokens ≥ 1 and Context ≥ 2.
 type RotaryLongRoPE struct {
 	Short, Long []float64
 	Factor      float64 // tokens of the longest sequence of the model, over Context

@@ -87,7 +87,6 @@ func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool
 	return byInputs
 }
 
-// split sets W_Q, W_K and W_V to the rows of all, with as many rows per head in each.
 func (t *tensors[T]) split(p *Projections[T], all dense.Matrix[T]) {
 	d := all.Rows / (t.heads + 2*t.keyHeads)
 	q, k := t.heads*d, (t.heads+t.keyHeads)*d
@@ -138,7 +137,6 @@ func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	}
 }
 
-// takeNorms reads the gains of the norms of queries and keys whose names are not empty.
 func (t *tensors[T]) takeNorms(p *Projections[T], names [2]string) {
 	for i, gain := range []*[]T{&p.QueryNorm, &p.KeyNorm} {
 		if names[i] == "" || t.err != nil {
@@ -163,7 +161,6 @@ func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
 	p.Value = t.matrix(names[2], t.keyHeads, 0)
 }
 
-// allTaken sets an error with the first name if a tensor is left.
 func (t *tensors[T]) allTaken() {
 	var names []string
 	for name := range t.left {
@@ -179,7 +176,6 @@ func (t *tensors[T]) has(name string) bool {
 	return ok
 }
 
-// named returns name, or "" if no tensor has the name.
 func (t *tensors[T]) named(name string) string {
 	if t.has(name) {
 		return name

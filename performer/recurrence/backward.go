@@ -75,7 +75,6 @@ type backwardCall[T dense.Float] struct {
 	ofQueries, ofKeys scratch.Buffer[T]
 }
 
-// addHeads writes to each of n heads of dst the sum of a number of heads of x.
 func addHeads[T dense.Float](dst, x dense.Matrix[T], n, share int) {
 	d := dst.Cols / n
 	for i := range dst.Rows {

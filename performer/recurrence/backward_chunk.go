@@ -22,7 +22,6 @@ type gradient[T dense.Float] struct {
 	decay  []float64         // of b, summed from a token to the last
 }
 
-// startBackward makes room for storeStates and backward.
 func (l *scan[T]) startBackward(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.start(r, x, dk, dv)
 	rows := (1 + l.group) * chunkRows
@@ -50,7 +49,6 @@ func chunksOf(n int) int { return (n + chunkRows - 1) / chunkRows }
 
 func (v *gradient[T]) state(dk, dv int) dense.Matrix[T] { return dense.Of(dk, dv, v.s) }
 
-// setState sets the gradient of S to last, or to zero if last is empty.
 func (v *gradient[T]) setState(last dense.Matrix[T]) {
 	clear(v.s)
 	for f := range last.Rows {
@@ -58,7 +56,6 @@ func (v *gradient[T]) setState(last dense.Matrix[T]) {
 	}
 }
 
-// storeStates updates S with all tokens and stores S before each chunk and after the last one.
 func (l *scan[T]) storeStates() {
 	n := l.x.K.Rows
 	l.copyState(l.stored(0))
@@ -75,8 +72,6 @@ func (l *scan[T]) stored(chunk int) dense.Matrix[T] {
 
 func (l *scan[T]) state() dense.Matrix[T] { return dense.Of(l.dk, l.dv, l.s) }
 
-// backward writes the gradients of all tokens to dx and changes the gradient of the last S to the
-// gradient of the first S.
 func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	n := l.x.K.Rows
 	for chunk := chunksOf(n) - 1; chunk >= 0; chunk-- {
@@ -86,8 +81,6 @@ func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	}
 }
 
-// load copies keys and scaled queries of the tokens lo ≤ i < hi to the stack, and sets decays and
-// strengths.
 func (l *scan[T]) load(lo, hi int) {
 	l.keys(lo, hi)
 	for s := 1; s <= l.group; s++ {
@@ -99,11 +92,8 @@ func (l *scan[T]) load(lo, hi int) {
 	l.strengths(lo, hi)
 }
 
-// computeU computes U. Row i of U is v_i, or β_i·e_i for a delta rule, where
-//
-//	(I + M·diag(β))·E = V − (e^b∘K)·S
-//
-// A delta rule copies E to gradient.e and overwrites M.
+// Row i of U is v_i, or β_i·e_i for a delta rule, where (I + M·diag(β))·E = V − (e^b∘K)·S. A delta
+// rule copies E to gradient.e and overwrites M.
 func (l *scan[T]) computeU(lo, hi int) {
 	n := hi - lo
 	u := dense.Copy(l.u.Rows(n), l.x.V.RowRange(lo, hi))
@@ -180,12 +170,10 @@ func (l *scan[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, h
 	l.backwardStack(dx, n)
 }
 
-// pairGradient returns the gradient of M for s = 0, and of P of head s − 1 otherwise.
 func (l *scan[T]) pairGradient(s, n int) dense.Matrix[T] {
 	return rowsOf(&l.gradient.pairs, s, n).ColRange(0, n)
 }
 
-// backwardErrors overwrites dU with Z, writes dβ, and adds the gradients of M, keys and S.
 func (l *scan[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 	v := &l.gradient
 	m, du := v.m.Rows(n).ColRange(0, n), v.du.Rows(n)
@@ -243,7 +231,6 @@ func (l *scan[T]) backwardDecays(dg dense.Matrix[T], n int) {
 	}
 }
 
-// addDecay adds sign·x∘dx, or its sum for one decay per token, to the gradient of b.
 func (v *gradient[T]) addDecay(x, dx []T, sign float64) {
 	if len(v.decay) == 1 {
 		v.decay[0] += sign * float64(vecmath.Dot(x, dx))
@@ -255,7 +242,6 @@ func (v *gradient[T]) addDecay(x, dx []T, sign float64) {
 	}
 }
 
-// backwardStack writes the gradients of keys before normalisation and of queries before scaling.
 func (l *scan[T]) backwardStack(dx Tokens[T], n int) {
 	v := &l.gradient
 	dk, keys := rowsOf(&v.stack, 0, n), rowsOf(&l.stack, 0, n)

@@ -11,10 +11,10 @@ import (
 // + … + g_i is one number per token or one per row of S. Unless some g is positive no factor
 // exceeds 1.
 //
-// The error of a factor is the error of the difference in its exponent, and sums of large numbers
-// lose the digits of small ones. One number per token is therefore summed as a double-double
-// number. With one number per row of S, decays are summed within blocks of 1, 2, 4, … tokens,
-// without subtractions. A factor is the product of factors of two neighbouring blocks.
+// The error of a factor e^(b_i − b_j) is the error of the difference in its exponent. One number
+// per token is therefore summed as a double-double number. With one number per row of S, decays are
+// summed within blocks of 1, 2, 4, … tokens, without subtractions. A factor is the product of
+// factors of two neighbouring blocks.
 type decays[T dense.Float] struct {
 	width int // of g, 0 without decays
 	up    []T // e^b_i, with b summed from the beginning of the block of i
@@ -25,13 +25,11 @@ type decays[T dense.Float] struct {
 	high, low, zeros []T
 	gamma            scratch.Buffer[T]
 
-	// If width is more than 1: g, and its sums over blocks, each in the row of the first token of
-	// the block.
+	// If width is more than 1: g, and sums over blocks in the row of the first token.
 	g, sums []T
 }
 
-// least is a decay whose factor is zero. Smaller decays count as least, so that sums keep the
-// digits of other decays.
+// Decays below least count as least, so that sums keep the digits of other decays.
 const least = -1 << 20
 
 func (d *decays[T]) shape(width, rows int) {
@@ -59,7 +57,6 @@ func (d *decays[T]) fill(g dense.Matrix[T]) {
 	}
 }
 
-// fillGamma sums the decays of a chunk, one per token, and computes the lower triangle of Γ.
 func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 	n, sum, rest := g.Rows, 0.0, 0.0
 	high, low := d.high[:n], d.low[:n]
@@ -87,7 +84,6 @@ func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 	d.all[0] = d.up[n-1]
 }
 
-// split makes every token a block.
 func (d *decays[T]) split(n int) {
 	w := d.width
 	copy(d.sums, d.g[:n*w])
@@ -96,7 +92,6 @@ func (d *decays[T]) split(n int) {
 	copy(d.all, d.up[:w])
 }
 
-// merge joins neighbouring blocks of half tokens.
 func (d *decays[T]) merge(half, n int) {
 	w := d.width
 	for mid := half; mid < n; mid += 2 * half {
@@ -126,8 +121,7 @@ func (d *decays[T]) factor(i, half int) []T {
 	return d.row(d.down, i)
 }
 
-// weigh multiplies row i of x by the factors of token i, up or down: a number, or one for each
-// column.
+// weigh multiplies row i of x by the factors of token i: a number, or one for each column.
 func (d *decays[T]) weigh(x dense.Matrix[T], factors []T) {
 	for i := range x.Rows {
 		switch d.width {

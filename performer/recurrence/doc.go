@@ -1,6 +1,5 @@
-// Package recurrence computes attention as a recurrence. Each token updates a state matrix by a
-// rule, and the query of the token reads the matrix, without a denominator. The package is the
-// operator LinearAttention of ONNX.
+// Package recurrence computes attention as a recurrence, as ONNX's LinearAttention: each token
+// updates a state matrix by a rule, and the query of the token reads the matrix.
 //
 // A head of keys has the state S (dk×dv). A [Rule] updates S with a token of key k, value v, decay
 // g and strength β. The query q of the token then gives the output scale·Sᵀq:
@@ -17,7 +16,6 @@
 //	r, err := recurrence.New[float32](opts)
 //	out := r.Forward(dst, recurrence.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
 //
-// A [State] is the recurrence over a stream, which arrives token by token or in chunks.
-//
-// docs/laws.md of this module has the computation, the gradients and the references.
+// A [State] is the recurrence over a stream of tokens. docs/laws.md of this module has the
+// computation, the gradients and the references.
 package recurrence

@@ -15,9 +15,9 @@ import (
 //
 // Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is positive neither
 // e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would overflow. Level h divides
-// the chunk into blocks of h tokens and pairs neighbouring blocks; r is the last token of the left
-// block. Every pair of tokens is in a pair of blocks at exactly one level. The factors of a level
-// are the factors of the level below times decays of whole blocks.
+// the chunk into blocks of h tokens and pairs neighbouring blocks, with r the last of the left.
+// Every pair of tokens is in a pair of blocks at exactly one level. The factors of a level are the
+// factors of the level below times decays of whole blocks.
 
 // firstPaired returns the first block of the stack that is paired with keys: 0, the keys, if M is
 // needed, and 1, the queries of the first head, otherwise.
@@ -57,11 +57,9 @@ func (l *scan[T]) multiplyGamma(p dense.Matrix[T]) {
 	}
 }
 
-// few is the largest number of tokens of a block whose pairs are inner products, not matrix
-// products.
+// few is the largest number of tokens of a block whose pairs are inner products.
 const few = 2
 
-// pairsByLevel is computePairs for decays that depend on c.
 func (l *scan[T]) pairsByLevel(n int) {
 	first := l.firstPaired()
 	keys := rowsOf(&l.stack, 0, n)
@@ -84,7 +82,6 @@ func (l *scan[T]) pairsByLevel(n int) {
 	}
 }
 
-// blocksOfLevel computes the pairs of a level as products of matrices.
 func (l *scan[T]) blocksOfLevel(half, n int) {
 	keys := rowsOf(&l.weighted, 0, n)
 	for lo := 0; lo+half < n; lo += 2 * half {
@@ -97,7 +94,6 @@ func (l *scan[T]) blocksOfLevel(half, n int) {
 	}
 }
 
-// dotsOfLevel computes the pairs of a level as inner products.
 func (l *scan[T]) dotsOfLevel(half, n int) {
 	keys := rowsOf(&l.weighted, 0, n)
 	for s := l.firstPaired(); s <= l.group; s++ {
@@ -162,8 +158,7 @@ func (l *scan[T]) backwardPairs(n int) {
 	}
 }
 
-// upward returns the gradient of the keys through e^b∘keys for s = 0, and the gradient of the
-// queries of head s − 1 otherwise.
+// upward returns the gradient through e^b∘keys for s = 0, and of queries of head s − 1 otherwise.
 func (l *scan[T]) upward(s, n int) dense.Matrix[T] {
 	if s == 0 {
 		return l.gradient.up.Rows(n)

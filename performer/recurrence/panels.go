@@ -12,16 +12,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// panels hold S of a scan as panels of columns that fit the first cache. The panels follow one
-// another, and their rows have no gaps.
+// panels hold S of a scan as panels of columns that fit the first cache, one after another.
 //
-// A scaled chunk is a chunk of tokens with a slow decay. In a scaled chunk S = e^exponent∘(older +
-// newer). A token writes values times e^−exponent and reads S times e^exponent, so no factor e^g
-// and no multiple of S is rounded for each token. In other chunks S = newer, and each token
-// multiplies S by e^g.
+// In a scaled chunk, a chunk of tokens with a slow decay, S = e^exponent∘(older + newer). A token
+// writes values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple of
+// S is rounded for each token.
 //
-// The rules without a correction accumulate rounding errors of additions too. For these rules newer
-// sums up the last tokens only, and older all tokens before. The delta rules have no older.
+// In other chunks S = newer, and each token multiplies S by e^g. newer sums up the last tokens
+// only, and older all tokens before, so that fewer rounding errors accumulate. The delta rules have
+// no older.
 type panels[T dense.Float] struct {
 	newer, older []T
 	exponent     []T // sums of the decays of the last tokens
@@ -75,8 +74,6 @@ func (l *scan[T]) panelWidth(from int) int {
 	return rankone.Columns[T](l.dk, l.dv-from, l.r.opts.Rule.corrects())
 }
 
-// eachPanel calls f for every panel of x, with its first column, its width, and the number of its
-// columns that S has.
 func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) {
 	for from, width := 0, 0; from < l.dv; from += width {
 		width = l.panelWidth(from)
@@ -84,7 +81,6 @@ func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) 
 	}
 }
 
-// setState sets S to past, or to zero if past is empty.
 func (l *scan[T]) setState(past dense.Matrix[T]) {
 	l.shapePanels()
 	p := &l.panels
@@ -100,7 +96,6 @@ func (l *scan[T]) setState(past dense.Matrix[T]) {
 	})
 }
 
-// all returns the memory of S after fold.
 func (p *panels[T]) all() []T {
 	if p.scaled && len(p.older) > 0 {
 		return p.older
@@ -144,14 +139,12 @@ func (l *scan[T]) fold() {
 	p.recent = 0
 }
 
-// forward updates S with all tokens and writes the outputs to dst unless dst is zero.
 func (l *scan[T]) forward(dst dense.Matrix[T]) {
 	for lo := 0; lo < l.x.K.Rows; lo += chunkRows {
 		l.forwardChunk(dst, lo, min(lo+chunkRows, l.x.K.Rows))
 	}
 }
 
-// forwardChunk is forward for the chunk of the tokens lo ≤ i < hi.
 func (l *scan[T]) forwardChunk(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	l.coefficients(dst, lo, hi)
@@ -226,8 +219,6 @@ func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
 	return l.r.opts.Rule.corrects() && cache.Crowded(rows, x.Stride*simd.Size[T]())
 }
 
-// headsOf returns the rows of the heads from ≤ h < to in a buffer with chunkRows rows per head, and
-// the number of elements from one head to the next.
 func headsOf[T dense.Float](b *scratch.Buffer[T], from, to int) (dense.Matrix[T], int) {
 	m := b.Rows(to*chunkRows).RowRange(from*chunkRows, to*chunkRows)
 	return m, chunkRows * m.Stride
@@ -323,7 +314,6 @@ func addDecays[T dense.Float](sums, g []T) {
 	vecmath.AddScaled(sums, g, 1)
 }
 
-// multiply replaces factors by x∘factors, which it returns.
 func multiply[T dense.Float](factors, x dense.Matrix[T]) dense.Matrix[T] {
 	for i := range factors.Rows {
 		vecmath.Multiply(factors.Row(i), x.Row(i))
@@ -331,7 +321,6 @@ func multiply[T dense.Float](factors, x dense.Matrix[T]) dense.Matrix[T] {
 	return factors
 }
 
-// product writes x∘factors to dst, which it returns.
 func product[T dense.Float](dst, x, factors dense.Matrix[T]) dense.Matrix[T] {
 	for i := range dst.Rows {
 		copy(dst.Row(i), x.Row(i))

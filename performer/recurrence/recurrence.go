@@ -47,9 +47,11 @@ type Options struct {
 	Heads, KeyHeads int
 
 	// ValueHeads is the number Hv of heads of values, of decays and of strengths β, a multiple of
-	// KeyHeads. Zero stands for KeyHeads. If ValueHeads is above KeyHeads, Heads must equal
-	// KeyHeads: head h of values has a state and an output, and reads head ⌊h·KeyHeads/ValueHeads⌋
-	// of queries and keys, as in Qwen3-Next with KeyHeads 16 and ValueHeads 32.
+	// KeyHeads; zero stands for KeyHeads.
+	//
+	// If ValueHeads is above KeyHeads, Heads must equal KeyHeads: head h of values has a state and
+	// an output, and reads head ⌊h·KeyHeads/ValueHeads⌋ of queries and keys, as in Qwen3-Next with
+	// KeyHeads 16 and ValueHeads 32.
 	ValueHeads int
 
 	Rule Rule
@@ -66,67 +68,60 @@ type Options struct {
 // Recurrence is causal linear attention without denominators, the operator LinearAttention of ONNX
 // with all update rules. Each token updates the state of the Recurrence by a [Rule]: for keys of
 // dimension dk and values of dimension dv, a dk×dv matrix S for each head of values. After a token
-// with the query q has updated the state S of a head, the output is Sᵀq times a scale:
+// with the query q has updated the state S of a head, the output is Sᵀq times Options.Scale.
 //
-//	out = scale·Sᵀq
-//
-// The linear rule S ← S + k·vᵀ mixes the values v of tokens whose keys k are not orthogonal. A
-// delta rule changes the state S so that Sᵀk moves towards the value v of a token with key k
+// A delta rule changes the state S so that Sᵀk moves towards the value v of a token with key k
 // [Schlag et al. 2021]. A decay g ≤ 0 multiplies the state S by e^g and so shrinks the contribution
-// of older tokens [Yang et al. 2025]. A Recurrence does not change after construction, and
-// goroutines may share a Recurrence.
+// of older tokens [Yang et al. 2025].
+//
+// Goroutines may share a Recurrence.
 type Recurrence[T dense.Float] interface {
 	// Forward writes the outputs of the tokens x to dst and returns dst, with a row for each token
 	// and a block of columns for each head of queries or, if values have more heads, of values; a
-	// zero dst is allocated. In Forward the output of token i depends on the state before the
-	// sequence of the token and on the tokens of the sequence up to token i.
+	// zero dst is allocated.
 	//
-	// The argument past of Forward holds the states before the first tokens of the sequences; a
-	// zero past stands for states of zeros. With Hv heads of dk×dv states, the state of head h of
-	// sequence s is in the dk rows from row (s·Hv + h)·dk on of the matrices past and present, as
-	// in an ONNX tensor (N, Hv, dk, dv) for N sequences. Forward writes the states after the last
-	// tokens of the sequences to the argument present, which has the layout of past, unless present
-	// is zero. For a sequence without tokens, Forward copies the state from past to present. A
-	// padding token leaves the state S, which a decay g multiplies by e^g, unchanged if g is 0 and,
-	// for the delta rules, the strength β is 0 or, for the rules Linear and Gated, the key or the
-	// value is 0.
+	// The argument past holds the states before the first tokens of the sequences; a zero past
+	// stands for states of zeros. With Hv heads of dk×dv states, the state of head h of sequence s
+	// is in the dk rows from row (s·Hv + h)·dk on of the matrices past and present, as in an ONNX
+	// tensor (N, Hv, dk, dv) for N sequences. Forward writes the states after the last tokens of
+	// the sequences to the argument present unless present is zero.
+	//
+	// For a sequence without tokens, Forward copies the state from past to present. A padding token
+	// leaves the state S unchanged if the decay g is 0 and, for the delta rules, the strength β is
+	// 0 or, for the rules Linear and Gated, the key or the value is 0.
 	//
 	// Forward takes O(L·dk·dv) time per head for L tokens with keys of dimension dk and values of
-	// dimension dv. Forward divides heads of values and sequences among GOMAXPROCS processors, and
-	// for long sequences also the columns of states if processors remain, unless values have at
-	// most 32 elements or dst is x.Q or x.K. The outputs of Forward do not depend on GOMAXPROCS,
-	// bit for bit. If present of one call of Forward is past of the next call, the two calls give,
-	// to rounding, the outputs of one call for the whole sequence. Forward allocates nothing if dst
-	// is given and an earlier call had tokens of equal size.
+	// dimension dv. The outputs of Forward do not depend on GOMAXPROCS, bit for bit. If present of
+	// one call of Forward is past of the next call, the two calls give, to rounding, the outputs of
+	// one call for the whole sequence. Forward allocates nothing if dst is given and an earlier
+	// call had tokens of equal size.
 	//
 	// A NaN or Inf in a token reaches every output of Forward that depends on the token, and may
-	// change the rounding of earlier outputs. The result dst of Forward may be exactly x.V or,
-	// unless values have more heads than keys, x.Q or x.K if the shapes are equal, and present may
-	// be past; all further overlaps are wrong. Forward panics if the shapes of matrices do not fit,
-	// and unless the tokens x have decays and strengths β if and only if the rule needs them.
+	// change the rounding of earlier outputs. The matrix dst may be exactly x.V or, unless values
+	// have more heads than keys, x.Q or x.K if the shapes are equal, and present may be past; all
+	// further overlaps are wrong. Forward panics if the shapes of matrices do not fit, and unless
+	// the tokens x have decays and strengths β if and only if the rule needs them.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
-	// Backward computes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
+	// Backward writes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
 	// present are the results of Forward for the tokens x and the states past. Backward writes the
-	// gradients with respect to the matrices of the tokens x to the matrices of dx, which Backward
-	// returns, and the gradient with respect to the states past to dpast. Backward allocates
-	// matrices of gradients that the tokens x need and the argument dx lacks. Backward writes no
-	// gradient to a dpast that is the zero matrix; a zero dpresent stands for zeros. If all heads
-	// share the strength β of a token, Backward sums the gradient with respect to β over all heads.
-	// If several heads of queries read a head of keys and values, Backward sums the gradients of
-	// the head over the heads of queries in a fixed order.
+	// gradients with respect to the matrices of x to the matrices of dx, which Backward returns,
+	// and the gradient with respect to past to dpast. Backward allocates matrices of gradients that
+	// the tokens x need and the argument dx lacks. Backward writes no gradient to a dpast that is
+	// the zero matrix; a zero dpresent stands for zeros.
 	//
-	// Backward takes five to fifteen times as long as Forward. Backward stores the state before
-	// every chunk of 48 tokens, because dividing later states by decays to find earlier states
-	// would lose accuracy. In Backward each processor needs memory for L·dk·dv/48 numbers, the
-	// dk×dv states of a head before every chunk of 48 of L tokens. Backward allocates nothing if
-	// all gradients are given and an earlier call had tokens of equal size.
+	// If all heads share the strength β of a token, Backward sums the gradient with respect to β
+	// over all heads. If several heads of queries read a head of keys and values, Backward sums the
+	// gradients of the head over the heads of queries in a fixed order.
 	//
-	// Backward computes the gradient of a decay as a difference of sums over a chunk of tokens,
-	// with a rounding error in proportion to the sums. A NaN or Inf in a sequence makes all
-	// gradients of the sequence unreliable. The matrices of gradients that Backward writes must
-	// overlap neither one another nor an input. Backward panics if the shapes of matrices do not
-	// fit, and where [Recurrence.Forward] panics.
+	// Backward takes five to fifteen times as long as Forward, and each processor needs memory for
+	// L·dk·dv/48 numbers for L tokens and dk×dv states. Backward allocates nothing if all gradients
+	// are given and an earlier call had tokens of equal size. Backward computes the gradient of a
+	// decay as a difference of sums over a chunk of tokens, with a rounding error in proportion to
+	// the sums. A NaN or Inf in a sequence makes all gradients of the sequence unreliable.
+	//
+	// The matrices of dx must overlap neither one another nor an input. Backward panics if the
+	// shapes of matrices do not fit, and where [Recurrence.Forward] panics.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
 	// NewState returns a State without tokens for queries and keys of dimension d and values of
@@ -135,7 +130,6 @@ type Recurrence[T dense.Float] interface {
 	NewState(d, dv int) (State[T], error)
 }
 
-// recurrence implements Recurrence for the element type T.
 type recurrence[T dense.Float] struct {
 	opts                 Options
 	queryHeads, keyHeads int // heads of Q and of K
@@ -145,9 +139,10 @@ type recurrence[T dense.Float] struct {
 	scans                pool.Of[scan[T]]
 }
 
-// New returns a [Recurrence]. New returns an error if Heads is below 1, no multiple of KeyHeads or
-// too large for memory, if ValueHeads does not fit Heads and KeyHeads, if Rule is none of the four
-// rules, or if Scale is not finite.
+// New returns a [Recurrence].
+//
+// New returns an error if Heads is below 1, no multiple of KeyHeads or too large for memory, if
+// ValueHeads does not fit Heads and KeyHeads, if Rule is unknown, or if Scale is not finite.
 func New[T dense.Float](opts Options) (Recurrence[T], error) {
 	var r any
 	var err error
@@ -205,7 +200,6 @@ func (r *recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present 
 	return dst
 }
 
-// run is Forward after its checks. A zero dst is not written.
 func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
 	c := r.calls.Get()
 	*c = call[T]{
@@ -246,8 +240,7 @@ func (c *call[T]) split() {
 	c.shares = max(1, min((parallel.Idle()+1)/pieces, columnBlocks(c.dv)))
 }
 
-// blockColumns divides the number of columns of every share but the last, so that shares are whole
-// vectors on every processor.
+// Shares have multiples of blockColumns columns: whole vectors on every processor.
 const blockColumns = 32
 
 func columnBlocks(dv int) int { return (dv + blockColumns - 1) / blockColumns }
@@ -282,7 +275,6 @@ func (c *call[T]) Piece(i int) {
 	r.scans.Put(l)
 }
 
-// stateOf returns the rows of state i in m, or an empty m.
 func stateOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
 	if m.Rows == 0 {
 		return m
@@ -290,7 +282,6 @@ func stateOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
 	return m.RowRange(i*dk, (i+1)*dk)
 }
 
-// columnsOf returns the columns from ≤ e < to of m, or an empty m.
 func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
 	if m.Rows == 0 {
 		return m

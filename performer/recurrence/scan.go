@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// chunkRows is the number of tokens of a chunk.
 const chunkRows = 48
 
 // scan updates S, or some columns of S, with the tokens of a sequence. A scan has one head of keys
@@ -61,19 +60,16 @@ func rowsOf[T dense.Float](b *scratch.Buffer[T], s, n int) dense.Matrix[T] {
 	return b.Rows(s*chunkRows+n).RowRange(s*chunkRows, s*chunkRows+n)
 }
 
-// keys copies the keys of the tokens lo ≤ i < hi to the stack, normalised if the options say so.
 func (l *scan[T]) keys(lo, hi int) dense.Matrix[T] {
 	keys := dense.Copy(rowsOf(&l.stack, 0, hi-lo), l.x.K.RowRange(lo, hi))
 	l.normalise(keys)
 	return keys
 }
 
-// queries copies the queries of the tokens lo ≤ i < hi and of head s − 1 to the stack.
 func (l *scan[T]) queries(s, lo, hi int) dense.Matrix[T] {
 	return dense.Copy(rowsOf(&l.stack, s, hi-lo), layout.Head(l.x.Q.RowRange(lo, hi), s-1, l.group))
 }
 
-// strengths returns β of the tokens lo ≤ i < hi, or nil if the rule has no β.
 func (l *scan[T]) strengths(lo, hi int) []T {
 	if !l.r.opts.Rule.corrects() {
 		return nil

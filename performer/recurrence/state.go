@@ -13,9 +13,11 @@ import (
 // values of dimension dv, a dk×dv matrix S for each head of values. Neither the size of a State nor
 // the time to append a token grows with the number of tokens. After Append of a token to a State,
 // Attend with the query of the token returns, to rounding, the output of [Recurrence.Forward] for
-// the token. The outputs of a State do not depend on GOMAXPROCS, bit for bit, but the rounding of
-// outputs depends on how a stream is divided into calls. Goroutines must not share a State. Append,
-// Attend and Step allocate nothing if dst is given and an earlier call had as many tokens.
+// the token.
+//
+// The outputs of a State do not depend on GOMAXPROCS, bit for bit, but the rounding of outputs
+// depends on how a stream is divided into calls. Goroutines must not share a State. Append, Attend
+// and Step allocate nothing if dst is given and an earlier call had as many tokens.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that Append and Step have added to the State.
 	Len() int
@@ -25,9 +27,8 @@ type State[T dense.Float] interface {
 	Matrix() dense.Matrix[T]
 
 	// Append updates the State with n tokens x in O(n·dk·dv) time per head, for keys of dimension
-	// dk and values of dimension dv. Append does not read the queries x.Q of the tokens x, and
-	// divides heads among processors. For Append the field x.Lengths must be nil, because a State
-	// has one sequence. Append panics if the shapes of the matrices of x do not fit the State.
+	// dk and values of dimension dv. Append does not read the queries x.Q. Append panics if
+	// x.Lengths is not nil, or if the shapes of the matrices of x do not fit the State.
 	Append(x Tokens[T])
 
 	// For each row of queries of the matrix q, Attend writes the outputs scale·Sᵀq of all heads,
@@ -40,9 +41,10 @@ type State[T dense.Float] interface {
 	// Step updates the State with the tokens x one after another, writes the output of each token
 	// right after the update to a row of dst, and returns dst; a zero dst is allocated. Step gives,
 	// bit for bit, the outputs of Append and Attend for one token at a time. For many tokens that
-	// are known at once, Forward and Append are faster than Step. The matrix dst of Step may be
-	// exactly x.Q, x.K or x.V if the shapes are equal, or share no memory with the three. Step
-	// panics if the shapes of the matrices of x do not fit the State.
+	// are known at once, Forward and Append are faster than Step.
+	//
+	// The matrix dst of Step may be exactly x.Q, x.K or x.V if the shapes are equal, or share no
+	// memory with the three. Step panics if the shapes of the matrices of x do not fit the State.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
 	// Clone returns a copy of the State that shares no memory with the State.
@@ -60,7 +62,6 @@ type State[T dense.Float] interface {
 	UnmarshalBinary(data []byte) error
 }
 
-// state is the State of one element type.
 type state[T dense.Float] struct {
 	r      *recurrence[T]
 	dk, dv int
@@ -136,8 +137,7 @@ func (s *state[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
 	return dst
 }
 
-// stepToken updates S with one token and, unless x.Q is zero, writes the output of its query to
-// dst.
+// stepToken writes the output of the query to dst unless x.Q is zero.
 func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	r, l := s.r, &s.one
 	keys := s.keys.Rows(r.keyHeads)
@@ -175,14 +175,12 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	s.n++
 }
 
-// setQueries sets the queries to the queries of a token times the scale.
 func (s *state[T]) setQueries(q dense.Matrix[T]) {
 	queries := s.queries.Rows(s.r.queryHeads)
 	dense.Copy(queries, tokenOf(q, s.r.queryHeads))
 	scaleRows(queries, s.one.scale)
 }
 
-// tokenOf returns the only row of x as a matrix with a row for each head.
 func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Data[:x.Cols])
 }

@@ -8,14 +8,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// stateRecipe lists the parts of the file of a State.
 type stateRecipe[T dense.Float] struct {
 	stateShape
 	Tokens int
 	Sums   dense.Matrix[T] // S, Hv·dk×dv
 }
 
-// stateShape must be equal in a file and in the state that reads it.
 type stateShape struct {
 	Rule                        Rule
 	NormaliseKeys               bool

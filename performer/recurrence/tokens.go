@@ -39,8 +39,6 @@ func sequencesOf[T dense.Float](x Tokens[T]) int {
 	return len(x.Lengths)
 }
 
-// headOf returns the rows lo ≤ i < hi of a head of values, of its head of keys and of the heads of
-// queries that read its state.
 func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	key, group := r.keyOf(head), r.queryHeads/r.keyHeads
 	x = rowRange(x, lo, hi)
@@ -53,10 +51,8 @@ func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	return x
 }
 
-// keyOf returns the head of keys that a head of values reads.
 func (r *recurrence[T]) keyOf(head int) int { return head * r.keyHeads / r.valueHeads }
 
-// rowRange returns the rows lo ≤ i < hi of the matrices of x as one sequence.
 func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	x.Lengths = nil
 	for _, m := range []*dense.Matrix[T]{&x.Q, &x.K, &x.V, &x.Decay, &x.Beta} {
@@ -67,8 +63,7 @@ func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	return x
 }
 
-// check returns the shape of the state of a head. check panics unless keys, values, decays,
-// strengths and lengths fit together and fit r.
+// check panics unless keys, values, decays, strengths and lengths fit together and fit r.
 func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	k, v := x.K, x.V
 	k.Check()
@@ -91,8 +86,6 @@ func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	return dk, dv
 }
 
-// checkGate panics unless g, a decay or β, has a row for each key and narrow or wide columns if the
-// rule needs g, and is zero otherwise.
 func (r *recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool, narrow, wide int) {
 	g.Check()
 	switch {
@@ -117,7 +110,6 @@ func (r *recurrence[T]) checkQueries(x Tokens[T]) {
 	}
 }
 
-// checkStates panics unless m is zero or has the states of all heads and sequences.
 func (r *recurrence[T]) checkStates(name string, m dense.Matrix[T], sequences, dk, dv int) {
 	m.Check()
 	if rows := sequences * r.valueHeads * dk; (m.Rows != 0 || m.Cols != 0) && (m.Rows != rows || m.Cols != dv) {

@@ -20,11 +20,9 @@ func (x *index[K, T]) Put(ctx context.Context, ids []K, rows dense.Matrix[T]) er
 	return x.put(ctx, ids, rows, true)
 }
 
-// learnRows is the number of rows over d at which an index learns, from which on quantise.Learn
-// finds principal directions.
+// An index learns at learnRows·d rows, from which on Learn finds principal directions.
 const learnRows = 4
 
-// put is Put if replaces is true, and Add otherwise.
 func (x *index[K, T]) put(ctx context.Context, ids []K, rows dense.Matrix[T], replaces bool) error {
 	if err := argument.Context("index", ctx); err != nil {
 		return err
@@ -137,8 +135,6 @@ func (x *index[K, T]) publish(next *state[K, T], added map[K]int, deleted []K) {
 	x.now.Store(next)
 }
 
-// checkVector returns an error unless the norm of v is 0 or in the middle of the norms that codes
-// and exact values take.
 func checkVector[T dense.Float](v []T) error {
 	square := 0.0
 	for _, e := range v {

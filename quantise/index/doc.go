@@ -10,6 +10,5 @@
 //	near, err := x.Within(ctx, query, 0.8, nil) // cosines of at least 0.8
 //	err = x.Write(file) // and index.Read
 //
-// Each search reads the codes of all rows. Page docs/search.md says when another kind of index is
-// faster.
+// Each search reads the codes of all rows.
 package index

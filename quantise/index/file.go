@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// file is the content of a file. The index has no deleted rows.
 type file[T dense.Float] struct {
 	Measure  int
 	Bits     float64
@@ -58,10 +57,10 @@ func (x *index[K, T]) Write(w io.Writer) error {
 	return archive.Write[T](w, "index", fileName, f)
 }
 
-// Read reads r to the end as a file of Index.Write for ids of type K and rows of type T, and
-// returns the Index. Read returns an error if r is nil, and if the file is cut off, damaged, of
-// another version or no file of Index.Write; the error wraps io.ErrUnexpectedEOF if bytes are
-// missing. Read allocates memory in proportion to the bytes that r has delivered so far.
+// Read reads a file of Index.Write for ids of type K and rows of type T to the end of r. Read
+// allocates memory in proportion to the bytes that r has delivered so far. Read returns an error if
+// r is nil, and if the file is cut off, damaged, of another version or no file of Index.Write; the
+// error wraps io.ErrUnexpectedEOF if bytes are missing.
 func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	if r == nil {
 		return nil, errors.New("index: r is nil")
@@ -136,7 +135,6 @@ func idsOf[K ID, T dense.Float](f *file[T]) ([]K, error) {
 
 func isText[K ID]() bool { return reflect.TypeFor[K]().Kind() == reflect.String }
 
-// as returns a slice as one of another type, whose elements have the same memory.
 func as[E, F any](list []F) []E {
 	return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(list))), len(list))
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// ID is a type of ids of rows: any type whose underlying type is int64 or string. An ID that is a
-// string may hold any bytes.
+// ID is a type of ids of rows, whose underlying type is int64 or string of any bytes.
 type ID interface{ ~int64 | ~string }
 
 // Index holds the codes of rows of R^d, each row with an id that the user gives.
 //
 // Goroutines may share an Index. Add, Put, Delete and Compact change an Index one after another,
 // and searches see all rows of a call at once. Search, Within and Write work on the rows that the
-// Index had when the call began, and never wait for changes of the Index. A method that returns an
-// error leaves the rows of the Index unchanged.
+// Index had when the call began, and never wait for changes of the Index.
+//
+// A method that returns an error leaves the rows of the Index unchanged.
 type Index[K ID, T dense.Float] interface {
 	// Len returns the number of rows, without deleted rows.
 	Len() int
@@ -45,9 +45,9 @@ type Index[K ID, T dense.Float] interface {
 	// Put, a search finds either the old row or the new row of an id.
 	Put(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
-	// Delete deletes the rows of the given ids, and returns the number of rows that Delete has
-	// deleted. Delete and Put free the memory of deleted rows, by a copy of the remaining codes,
-	// when more than half of all rows in memory are deleted.
+	// Delete deletes the rows of the given ids, and returns the number of deleted rows. Delete and
+	// Put free the memory of deleted rows, by a copy of the remaining codes, when more than half of
+	// all rows in memory are deleted.
 	Delete(ids ...K) int
 
 	// Compact frees the memory of deleted rows. If an Index of R^d keeps rows, has at least 4d rows
@@ -58,8 +58,8 @@ type Index[K ID, T dense.Float] interface {
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
 	// numbers), or with the smallest squared distances from the query, best first, or all rows if
-	// the Index has fewer than k. Search orders rows of equal values in the order in which Add or
-	// Put added the rows. Search reads all codes once for estimates, and twice for exact values.
+	// the Index has fewer than k. Search orders rows of equal values as they were added. Search
+	// reads all codes once for estimates, and twice for exact values.
 	//
 	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
 	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner
@@ -79,8 +79,9 @@ type Index[K ID, T dense.Float] interface {
 	//
 	// Where values of Search are exact, Within returns exact values, and only rows that reach the
 	// limit. Where Search returns estimates, Within returns estimates of all rows that may reach
-	// the limit by the bounds Low and High. Within returns an error if limit is NaN, and the errors
-	// of Search for ctx, query and o.
+	// the limit by the bounds Low and High.
+	//
+	// Within returns an error if limit is NaN, and the errors of Search for ctx, query and o.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
@@ -102,10 +103,12 @@ type Options[T dense.Float] struct {
 	KeepRows bool
 
 	// A Quantiser that is not nil encodes the rows, and requires Bits of 0: a result of
-	// quantise.Learn from a sample, of quantise.New or of WithCentres. If Quantiser is nil, an
-	// Index of R^d keeps the rows until the Index has 4d rows, and encodes all rows by a quantiser
-	// of quantise.Learn from the 4d rows. For rows of R^d with d in the thousands, where the d³
-	// operations of quantise.Learn take long, set Quantiser to a result of quantise.New.
+	// quantise.Learn from a sample, of quantise.New or of WithCentres.
+	//
+	// If Quantiser is nil, an Index of R^d keeps the rows until the Index has 4d rows, and encodes
+	// all rows by a quantiser of quantise.Learn from the 4d rows. For rows of R^d with d in the
+	// thousands, where the d³ operations of quantise.Learn take long, set Quantiser to a result of
+	// quantise.New.
 	Quantiser quantise.Quantiser[T]
 }
 
@@ -116,9 +119,8 @@ type SearchOptions[K ID, T dense.Float] struct {
 	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.
 	Accept func(id K) bool
 
-	// Rows writes the rows with the given ids into dst, which is len(ids)×d, from a file or a
-	// database, so that an Index that does not keep rows finds exact values. A search calls Rows
-	// from one goroutine at a time, and returns each error of Rows.
+	// Rows writes the rows with the given ids into dst, which is len(ids)×d, for exact values. A
+	// search calls Rows from one goroutine at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
 	// Miss bounds the probability over random rotations that a Search for exact values misses one
@@ -165,7 +167,6 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 	return of(&state[K, T]{settings: s, codes: codes, learnt: o.Quantiser != nil}), nil
 }
 
-// firstBits is the number of bits of codes of an index that has not learnt.
 const firstBits = 8
 
 type index[K ID, T dense.Float] struct {

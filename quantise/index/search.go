@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// defaultMiss is SearchOptions.Miss of 0.
 const defaultMiss = 0.001
 
 func (x *index[K, T]) prepare(ctx context.Context, query []T, o *SearchOptions[K, T]) (*state[K, T], *quantise.Query, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// settings are what an index never changes.
 type settings struct {
 	d       int
 	measure quantise.Measure
@@ -29,12 +28,11 @@ func (o *settings) check() error {
 	return nil
 }
 
-// source returns a source of random numbers, which is the same for every call.
 func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
-// state is the rows of an index at one time. It never changes after its publication: the next state
-// is a copy with a set live of its own. Later states append to codes, ids and rows, in memory that
-// this state never reads.
+// state is the rows of an index at one time. A state never changes after its publication: the next
+// state is a copy with a set live of its own. Later states append to codes, ids and rows, in memory
+// that this state never reads.
 type state[K ID, T dense.Float] struct {
 	*settings
 	codes  quantise.Codes[T] // may have more rows than ids, of later states
@@ -47,7 +45,6 @@ type state[K ID, T dense.Float] struct {
 
 func (s *state[K, T]) hasRows() bool { return s.keeps || !s.learnt }
 
-// matrix returns the rows of a state that has rows.
 func (s *state[K, T]) matrix() dense.Matrix[T] { return dense.Of(len(s.ids), s.d, s.rows) }
 
 func (s *state[K, T]) isLive(at int) bool { return s.live[at/64]>>(at%64)&1 == 1 }
@@ -70,14 +67,12 @@ func (s *state[K, T]) ofIDs() map[K]int {
 	return all
 }
 
-// next returns a copy of the state to change.
 func (s *state[K, T]) next() *state[K, T] {
 	c := *s
 	c.live = slices.Clone(s.live)
 	return &c
 }
 
-// add adds live rows without their codes.
 func (s *state[K, T]) add(ids []K, row func(i int) []T) {
 	for i := range ids {
 		at := len(s.ids) + i
@@ -97,7 +92,6 @@ func (s *state[K, T]) remove(at int) {
 	s.n--
 }
 
-// only returns the state with the rows in some places alone, and without codes.
 func (s *state[K, T]) only(places []int) *state[K, T] {
 	ids := make([]K, len(places))
 	for i, at := range places {

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// noiseRows is the least number of errors from which a model of the noise is learnt.
 const noiseRows = 200
 
 // withBands returns the model with bands from errors of leave-one-out: at all rows, at the rows
@@ -71,7 +70,6 @@ func (c *choice) unseen(n int) (first int, held bool) {
 	return first, c.learns && n < first+unseenRows
 }
 
-// bandsOf returns the model with bands of errors at rows, in units of the scales.
 func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
 	found.Bands = relativeBands
 	if found.space.kernel != nil {

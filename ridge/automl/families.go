@@ -16,7 +16,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 )
 
-// family is a way to learn a space.
 type family struct {
 	name   string
 	fixed  bool // the kernel is space.kernel, or linear for nil
@@ -25,12 +24,10 @@ type family struct {
 	// applies reports whether the family can learn the points x, and classes or, for 0, numbers.
 	applies func(x dense.Matrix[float64], classes int) bool
 
-	// space learns the space from rows. start is the first length-scale to try, and ratio is λ, or
-	// 0 to choose it.
+	// start is the first length-scale to try, and ratio is λ, or 0 to choose it.
 	space func(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error)
 }
 
-// mostMetric is the largest number of columns with learnt scales.
 const mostMetric = 300
 
 var everyFamily = []family{
@@ -50,12 +47,10 @@ var everyFamily = []family{
 
 func always(dense.Matrix[float64], int) bool { return true }
 
-// severalScales reports whether x has several columns, and not too many to learn their scales.
 func severalScales(x dense.Matrix[float64]) bool { return x.Cols > 1 && x.Cols <= mostMetric }
 
 func fewRows(n, d int) bool { return n < 3*d }
 
-// scaledColumns returns the function of a family whose columns have the units.
 func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, u)
@@ -67,12 +62,10 @@ func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, floa
 	}
 }
 
-// frequencies draws the frequencies of the features with which scales are learnt from the rows.
 func (s *search) frequencies(b ridge.Block[float64]) (orf.Projection[float64], error) {
 	return orf.Draw[float64](orf.GramSchmidt{}, min(256, max(64, b.X.Rows)), b.X.Cols, s.src)
 }
 
-// ownScales learns a length-scale for each column by the evidence.
 func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	w, err := s.frequencies(b)
 	if err != nil {

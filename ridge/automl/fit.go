@@ -16,15 +16,13 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit, which with zero Options learns to predict numbers and chooses
-// all parameters by itself.
+// Options are the parameters of Fit, which with zero Options learns to predict numbers.
 type Options struct {
 	// Classes is the number of classes, at least 2, if each target is a class: a whole number from
 	// 0 to Classes − 1. A Classes of 0 stands for targets that are numbers.
 	Classes int
 
-	// ClassWeights has a factor for each class, by which fits multiply the weights of the rows of
-	// the class.
+	// ClassWeights has, for each class, a factor of the weights of the rows of the class.
 	ClassWeights []float64
 
 	// Labels has a text for each class, and the file that Classifier.Write writes contains the
@@ -38,9 +36,9 @@ type Options struct {
 	Landmarks int
 
 	// Groups has a number for each row, in the order in which Fit reads the rows. Rows of equal
-	// numbers in Groups depend on each other, such as the rows of one patient. With Groups, the
-	// choices of Fit, scores and prediction bands come from prediction errors at whole groups of
-	// rows that a fit has not seen. A nil Groups stands for rows that do not depend on each other.
+	// numbers depend on each other, such as the rows of one patient: choices of Fit, scores and
+	// prediction bands come from prediction errors at whole groups of rows that a fit has not seen.
+	// A nil Groups stands for rows that do not depend on each other.
 	Groups []int
 
 	// Forward says that the numbers in Groups are times of rows, in any unit and any order. With
@@ -53,9 +51,9 @@ type Options struct {
 	// to up to 1500 rows with up to 500 landmarks, and up to 30 fits (often three) to all rows.
 	HeavyTails bool
 
-	// After each part of the work, Fit calls Progress, unless Progress is nil, with the number of
-	// parts that have ended, the number of all parts, and the family of models of the part, which
-	// is "" for the fit to all rows. Fit calls Progress on the goroutine that has called Fit.
+	// After each part of the work, Fit calls a Progress other than nil with the numbers of ended
+	// parts and of all parts, and the family of models of the part, which is "" for the fit to all
+	// rows. Fit calls Progress on the goroutine that has called Fit.
 	Progress func(done, total int, family string)
 }
 
@@ -73,24 +71,22 @@ type Result[T dense.Float] struct {
 // Fit chooses a family of models by errors at held-out rows, learns the parameters of the family,
 // and fits the family to all rows, as docs/regression.md describes. The targets of n rows are an
 // n×p matrix with p numbers for each row, or, if Options.Classes is above 0, an n×1 matrix with the
-// class of each row. From the source src, Fit draws a sample of the rows, the order of the sample,
-// and the random numbers of fits.
+// class of each row. From the source src, Fit draws a sample of up to 1500 rows, by which Fit
+// chooses the family, and the random numbers of fits.
 //
 // Fit reads the rows once to draw a sample of up to 1500 rows, by which Fit chooses the family, and
 // once or twice for the final fit, up to 31 times with Options.HeavyTails, and up to eleven times
 // with Options.Groups. For n rows, d columns and p outputs, the final fit costs n·D² multiply-adds
 // and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the kernel of all rows.
-// If ctx ends before Fit has tried a family of models, Fit returns the error of ctx within about
-// 0.1 s. If ctx ends after Fit has tried a family of models, Fit returns the error of ctx and a
-// result of the best family so far, after a fit to the sample that ctx does not interrupt.
+// If ctx ends, Fit returns the error of ctx, and a result of the best family so far, if any, after
+// a fit to the sample that ctx does not interrupt.
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
 // Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
-// for an output that does not vary or whose range is not from 1e-130 to 1e130. With
-// Options.Classes, Fit returns an error for a class without rows, and for a target that is not a
-// whole number from 0 to Classes − 1. Fit returns an error for Groups that are not as many as the
-// rows, for too few rows or groups to hold some out, if reading rows fails, and if no family can be
-// fitted.
+// for an output whose range is not from 1e-130 to 1e130. With Options.Classes, Fit returns an error
+// for a class without rows, and for a target that is not a whole number from 0 to Classes − 1. Fit
+// returns an error for Groups that are not as many as the rows, for too few rows or groups to hold
+// some out, if reading rows fails, and if no family can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	r, err := door.Choose[T, outcome[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
 	return r.result, cmp.Or(err, r.err)
@@ -103,7 +99,6 @@ type arguments[T dense.Float] struct {
 	src  rand.Source
 }
 
-// outcome has the results of Fit: a result beside an error too.
 type outcome[T dense.Float] struct {
 	result *Result[T]
 	err    error
@@ -168,7 +163,6 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	return nil, wrap(err)
 }
 
-// conclude fits the family to all rows. weights are the first weights of the rows that chose.
 func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, weights []float64) (*Result[T], error) {
 	all := drawn.all
 	r := &Result[T]{Report: found.Report}

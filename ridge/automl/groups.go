@@ -47,7 +47,6 @@ func foldsOfGroups(group []int, folds int, forward bool) []int {
 // trains reports whether a row with the fold is in the fit whose held-out rows have fold k.
 func (o Options) trains(fold, k int) bool { return fold != k && (!o.Forward || fold < k) }
 
-// sampledGroups is the number of groups of which a sample has rows at least.
 const sampledGroups = 50
 
 // ranks returns a number for each row, so that the rows with the least numbers are a sample: random
@@ -79,7 +78,6 @@ func (o Options) ranks(rng *rand.Rand) []int {
 	return ranks
 }
 
-// on returns the search with the groups of the rows that keep takes.
 func (s *search) on(keep func(i int) bool) *search {
 	own := *s
 	own.group = nil

@@ -22,7 +22,6 @@ const (
 	rowsOfScale = 20
 )
 
-// fitsKernel reports whether the last fit takes the kernel of all rows.
 func (o Options) fitsKernel(found *choice, n, d int) bool {
 	outputs := max(found.Outputs, o.Classes)
 	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && found.kernel != nil && found.space.kernel == nil && d <= mostMetric &&
@@ -136,7 +135,6 @@ func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
 	return k
 }
 
-// matrix returns L·diag(f).
 func (s space) matrix() dense.Matrix[float64] {
 	a := s.metric.Clone()
 	if a.Rows == 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// view is rows in which others have the weight 0, with an output for each class if classes > 0.
 type view[T dense.Float] struct {
 	ridge.Rows[T]
 	classes int
@@ -45,8 +44,6 @@ func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// groupFit fits the family to all rows, with bands or probabilities from errors at groups that a
-// fit has not seen.
 func groupFit[T dense.Float](s *search, found *choice, rows ridge.Rows[T], drawn sample, r *Result[T]) error {
 	all := drawn.all
 	given := view[T]{rows, s.Classes, s.ClassWeights, nil}
@@ -88,7 +85,6 @@ func refitKernel[T dense.Float](s *search, found *choice, rows view[T], drawn sa
 	})
 }
 
-// refit fits all rows, and those without each fold of groups, and sets the result.
 func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, r *Result[T], fit func(rows view[T]) (*ridge.Model[T], error)) error {
 	m, err := fit(rows)
 	if err != nil {

@@ -42,8 +42,7 @@ type Report struct {
 	// mean of held-out targets, in the unit of Trial.Score.
 	Deviation float64
 
-	// Accuracy is, for classes, the share of held-out rows whose true class has the largest
-	// predicted probability.
+	// Accuracy is, for classes, the share of held-out rows whose true class is the most probable.
 	Accuracy float64
 
 	// Calibration is, for classes, the expected calibration error: with held-out rows in ten bins
@@ -52,9 +51,8 @@ type Report struct {
 	// probabilities are right, Calibration is at most about 1.3/√n for n held-out rows.
 	Calibration float64
 
-	// Bands says, for numeric targets, how wide the bands of Model.Band are at a row: "in
-	// proportion to deviations" (standard deviations of predictions), "of equal width" or "in
-	// proportion to learnt noise".
+	// Bands says, for numeric targets, how wide bands are: "in proportion to deviations" of
+	// predictions, "of equal width" or "in proportion to learnt noise".
 	Bands string
 
 	// Coverage is, for numeric targets, the share of targets inside bands of 90 % whose widths come
@@ -115,7 +113,6 @@ func (r Report) String() string {
 	return b.String() + last + "\n"
 }
 
-// heldOut has the predictions of a family at held-out rows.
 type heldOut struct {
 	weights []float64
 	losses  []float64 // log-losses, or means of squared errors
@@ -129,7 +126,6 @@ type heldOut struct {
 	scales  []float64 // the standard deviations of the predictions of the outputs
 }
 
-// add predicts the rows of a fold, with their groups.
 func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
 	h.group = append(h.group, group...)
 	h.weights = append(h.weights, b.Weights...)
@@ -164,7 +160,6 @@ func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
 	}
 }
 
-// deviation returns the root mean square distance of the targets of p outputs from their means.
 func (h *heldOut) deviation(p int) float64 {
 	y := dense.Of(len(h.weights), p, h.targets).Clone()
 	centre(y, h.weights)

@@ -23,7 +23,6 @@ const (
 	leastRange, mostRange = 1e-130, 1e130 // of an output: squares of targets are in range
 )
 
-// sample is some of the rows with a weight above 0, in random order.
 type sample struct {
 	all    ridge.Block[float64]
 	choose int // the number of rows of all, from the first on, with which Fit chooses
@@ -33,7 +32,6 @@ type sample struct {
 	idle    map[int]bool // numbers of the rows of weight 0, for Groups
 }
 
-// draw reads the rows, and returns up to max(exactRows, Landmarks) of them at random.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
 	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
 	d, p, read, idle := 0, 0, 0, make(map[int]bool)
@@ -72,8 +70,6 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 	return drawn, err
 }
 
-// check returns an error for a block that begins with row at, unless it is d columns of numbers and
-// p targets.
 func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
 	if d < 1 || p < 1 || classes > 0 && p != 1 {
 		return fmt.Errorf("automl: points have %d columns and targets %d, want at least one, and one for classes", d, p)
@@ -105,7 +101,6 @@ func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
 
 func isNaN[T dense.Float](v T) bool { return v != v }
 
-// row is a row with a weight above 0, and its number in the order of reading.
 type row struct {
 	x, y   []float64
 	weight float64
@@ -126,7 +121,6 @@ type stratum struct {
 	rows []row // up to classRows, at random
 }
 
-// add adds a row with the targets y, which take makes.
 func (s *sampler) add(y []float64, take func() row) {
 	s.n++
 	if s.ranks == nil {
@@ -152,13 +146,11 @@ func (s *sampler) add(y []float64, take func() row) {
 	}
 }
 
-// cut keeps the rows of the least ranks, in their order.
 func (s *sampler) cut() {
 	slices.SortFunc(s.rows, func(a, b row) int { return cmp.Compare(s.ranks[a.number], s.ranks[b.number]) })
 	s.rows = s.rows[:min(len(s.rows), s.most)]
 }
 
-// keep adds row n, counted from 1 on, to a random sample of up to most rows.
 func (s *sampler) keep(rows *[]row, most, n int, take func() row) {
 	if len(*rows) < most {
 		*rows = append(*rows, take())
@@ -208,8 +200,8 @@ func contains(rows []row, r row) bool {
 	return slices.ContainsFunc(rows, func(other row) bool { return other.number == r.number })
 }
 
-// addClasses adds rows of classes that have fewer than classRows of the rows that choose. The
-// weights of such a class then have its share in all rows.
+// addClasses adds rows of classes that have fewer than classRows of the rows that choose. Weights
+// give an added class its share in all rows.
 func (s *sampler) addClasses(chosen []row) ([]row, error) {
 	random := float64(len(chosen))
 	for c, stratum := range s.classes {
@@ -237,7 +229,6 @@ func (s *sampler) addClasses(chosen []row) ([]row, error) {
 	return chosen, nil
 }
 
-// addOutputs adds a row for each output that does not vary in the rows that choose.
 func (s *sampler) addOutputs(chosen []row) ([]row, error) {
 	for j, low := range s.low {
 		high := s.high[j]

@@ -19,7 +19,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// search chooses a family with a sample of the rows.
 type search struct {
 	Options
 	ctx        context.Context
@@ -29,7 +28,6 @@ type search struct {
 	power      *int  // of two, of the last λ that was chosen by group
 }
 
-// learnt is a map with its parameters, and a fit to the rows that it was learnt from.
 type learnt struct {
 	space      space
 	kernel     kernels.Kernel // nil for a linear function
@@ -49,8 +47,7 @@ type choice struct {
 	landmarks int                  // the number of first rows that the map has seen
 	folds     int                  // of the rows
 	heldOut   ridge.Block[float64] // held-out rows with their targets, or with indicators of classes
-	// the sizes of the errors of held-out rows or the errors of indicators, and, of numbers, the
-	// standard deviations of predictions
+	// sizes of errors of held-out rows or indicators, and standard deviations of predictions
 	heldErrors, heldScales dense.Matrix[float64]
 	// the variance of the noise of each output of a fit to all rows with normal noise
 	noise []float64
@@ -232,7 +229,6 @@ func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, int, e
 	return fold, parts, nil
 }
 
-// scatter returns folds of single rows, with equal shares of the classes.
 func (s *search) scatter(b ridge.Block[float64], folds int) []int {
 	fold := make([]int, b.X.Rows)
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
@@ -283,8 +279,6 @@ func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
 	}
 }
 
-// standardTargets returns the targets with mean 0 and deviation 1, so that outputs count alike, and
-// their deviations.
 func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []float64) {
 	y, unit = b.Y.Clone(), make([]float64, b.Y.Cols)
 	centre(y, b.Weights)
@@ -330,7 +324,6 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 		return learnt{}, errors.New("the rows are equal, which tells no length-scale")
 	}
 	best, first := learnt{score: math.Inf(-1)}, error(nil)
-	// try fits a kernel, and reports whether it is the best so far.
 	try := func(k shape, l float64) bool {
 		if s.ctx.Err() != nil {
 			return false
@@ -366,13 +359,11 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 	return best, nil
 }
 
-// shape makes kernels of a length-scale.
 type shape struct {
 	name string
 	of   func(l float64) kernels.Kernel
 }
 
-// shapes begin with the smoothest.
 var shapes = []shape{
 	{"Gaussian", func(l float64) kernels.Kernel { return kernels.Gaussian{LengthScale: l} }},
 	{"Matérn 5/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 2.5, LengthScale: l} }},
@@ -419,13 +410,11 @@ func (s *search) regression(b ridge.Block[float64], at space, k kernels.Kernel, 
 	return l, nil
 }
 
-// landmarks returns the map of the kernel in the space whose landmarks are the first rows.
 func (s *search) landmarks(b ridge.Block[float64], at space, k kernels.Kernel) (rff.Map[float64], error) {
 	return build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
 }
 
-// leastRatio is a λ, in units of the mean weight of a row, for targets that are an exact function
-// of the features. The evidence of such targets has no maximum.
+// The evidence of targets that are an exact function of the features has no maximum.
 const leastRatio = 1e-7
 
 func regress[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], ratio float64) (*ridge.Model[T], error) {

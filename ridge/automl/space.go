@@ -42,7 +42,6 @@ func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
 	return rff.Compose(scale, phi)
 }
 
-// points returns z of the rows of x.
 func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	phi, err := before[float64](s, nil)
 	if err != nil {
@@ -72,7 +71,6 @@ func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dens
 	return before[T](s, phi)
 }
 
-// units says how the columns of a space are scaled.
 type units int
 
 const (
@@ -108,17 +106,14 @@ func standardised(x dense.Matrix[float64], u units) (space, error) {
 	return s, nil
 }
 
-// limits returns the least and the largest value of a column, and whether it has only these values
-// and they differ.
 func limits(column dense.Matrix[float64]) (low, high float64, pair bool) {
 	values := dense.Copy(dense.Matrix[float64]{}, column).Data
 	low, high = slices.Min(values), slices.Max(values)
 	return low, high, low < high && !slices.ContainsFunc(values, func(v float64) bool { return v != low && v != high })
 }
 
-// equalUnits reports whether the columns can be numbers of one unit, such as pixels: whether three
-// quarters of those that vary cover a quarter of the range of all of them, and have more than two
-// values, unless all have two.
+// Columns can have one unit, such as pixels, if three quarters of those that vary cover a quarter
+// of the range of all, and have more than two values, unless all have two.
 func equalUnits(x dense.Matrix[float64]) bool {
 	var ranges []float64
 	pairs, lowest, highest := 0, math.Inf(1), math.Inf(-1)
@@ -146,7 +141,6 @@ func anyPair(x dense.Matrix[float64]) bool {
 	return false
 }
 
-// distance returns the root mean square distance of two rows of z.
 func distance(z dense.Matrix[float64]) float64 {
 	sum, column := 0.0, make([]float64, z.Rows)
 	for j := range z.Cols {
@@ -158,7 +152,6 @@ func distance(z dense.Matrix[float64]) float64 {
 	return math.Sqrt(sum)
 }
 
-// indicators returns the rows with an output for each class in place of the class.
 func indicators[T dense.Float](b ridge.Block[T], classes int) ridge.Block[T] {
 	if classes == 0 {
 		return b

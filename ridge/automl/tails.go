@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// everyTail has the ν that Fit tries.
 var everyTail = []float64{math.Inf(1), 10, 6, 4, 3, 2, 1.5}
 
 // reweighted is rows with the weights
@@ -44,11 +43,9 @@ func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// leastShare is the least ω/w. Without it float32 rounds the weight of a row that is far off to 0,
-// and an output that varies in this row alone does not vary.
+// With less, float32 rounds weights to 0, and an output of one such row does not vary.
 const leastShare = 1e-30
 
-// weights returns ω of the rows of b.
 func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	d, _ := r.m.Map().Dims()
 	p := len(r.m.Noise())
@@ -85,7 +82,6 @@ func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Bl
 	return rest, g, r, err
 }
 
-// patience is the number of rows that are predicted between looks at a context.
 const patience = 128
 
 // student fits models with Student-t noise of r.nu degrees of freedom. The first fit has the
@@ -165,8 +161,7 @@ func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (bes
 	return best, nil
 }
 
-// heavy chooses the noise of the family with rows of the sample, and fits it to all rows from the
-// weights of a fit to the sample. weights are the first weights of the rows that chose the family.
+// weights are the first weights of the rows that chose the family.
 func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.Block[float64], weights []float64) (*ridge.Model[T], reweighted[T], error) {
 	best, err := s.tail(found.learnt, all.RowRange(0, len(weights)), weights)
 	if err != nil {

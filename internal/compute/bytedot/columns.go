@@ -8,17 +8,14 @@ import (
 // offset is the difference between a code of a column and the signed number that it stands for.
 const offset = 128
 
-// Columns is a right operand B of k inner indices and n columns: unsigned bytes. The bytes are
-// weights of [Weigh], or codes of [QuantiseColumns] with a scale for each column. A code stands for
-// the byte less 128. The zero value is ready for either function. Goroutines may share a filled
-// operand.
-//
-// Columns lie in panels of 64, and the remaining columns in panels of 16. A panel is a sequence of
-// groups of four inner indices, and a group is a sequence of columns. Bytes beyond k stand for 0,
-// and so do the columns from n to Padded(n).
+// Columns is a right operand B of k inner indices and n columns: unsigned bytes, which are weights
+// of [Weigh], or codes of [QuantiseColumns] plus 128 with a scale for each column. The zero value
+// is ready for either function. Goroutines may share a filled operand. Columns lie in panels of 64,
+// and the remaining columns in panels of 16. A panel is a sequence of groups of four inner indices,
+// and a group a sequence of columns. Bytes beyond k stand for 0.
 type Columns struct {
-	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with
-	// an element that is not finite. Weights have no scales.
+	// Scales holds the factor of the codes of each column: NaN for a column that is not finite.
+	// Weights have no scales.
 	Scales []float32
 
 	n, k     int
@@ -28,7 +25,6 @@ type Columns struct {
 	codes    []int8 // scratch memory for the codes of 16 columns
 }
 
-// Dims returns the numbers of inner indices and of columns.
 func (c *Columns) Dims() (k, n int) { return c.k, c.n }
 
 func (c *Columns) shape(k, n int, coded bool) {
@@ -41,7 +37,6 @@ func (c *Columns) shape(k, n int, coded bool) {
 // 128, and all other kernels take bytes.
 func (c *Columns) signed() bool { return c.coded != (tier == simd.NEON) }
 
-// panel is the number of columns of a wide panel, in Lanes.
 const panel = 4
 
 // panelAt returns the number of columns, in Lanes, of the panel that begins at a column, and the

@@ -10,10 +10,8 @@ import (
 // The dithered codes of a row x are round(x_l/σ + u_l) with fixed numbers u_l within ±½ and the
 // scale σ = max|x|/126.5. Products with dithered codes subtract Σ_l u_l·k̂_l. What is left of the
 // error of rounding hardly depends on x. Without u_l, the errors of a row with few different
-// numbers are alike. A rotated point with few coordinates is such a row, and the errors of its
-// codes are errors of these few coordinates.
+// numbers are alike.
 
-// Dither sets u to the numbers u_l.
 func Dither[T dense.Float](u []T) {
 	for l := range u {
 		u[l] = T(int32(uint32(l+1)*0x9e3779b1)) / (1 << 32)

@@ -1,7 +1,8 @@
 // Package bytedot multiplies matrices of 8-bit integers, and has the other steps of softmax
-// attention in 8 bits. A matrix of scores has a row for each key and a column for each query. With
-// codes q̂, k̂, v̂ of at most 127 in size and scales σ, a tile of keys and values adds to the sums
-// S of queries in three steps:
+// attention in 8 bits. A matrix of scores has a row for each key and a column for each query.
+//
+// With codes q̂, k̂, v̂ of at most 127 in size and scales σ, a tile of keys and values adds to the
+// sums S of queries in three steps:
 //
 //	[Scores]  y_ji = Σ_l k̂_jl·q̂_il · σ_j·τ_i,  peak_i = max_j y_ji
 //	[Weigh]   w_ji = ⌊255·2^((y_ji − shift_i)/Octave) + d_j⌋,  total_i += Σ_j w_ji
@@ -14,11 +15,9 @@
 //
 // The left operand, [Rows], has signed codes, and the right operand, [Columns], unsigned bytes:
 // weights, or codes plus 128. Sums of products are exact for up to [MostInner] inner indices. A
-// slice with an element for each column has [Padded] elements. A key, a query or a column of values
-// that is not finite has codes 0 and the scale NaN: such a query has NaN for scores and no weights,
-// such a key no weight, and sums over such a column are NaN. Callers compute these by other means.
+// slice with an element for each column has [Padded] elements. Rows and columns that are not finite
+// have codes 0 and the scale NaN: such a query has NaN for scores and no weights, such a key no
+// weight, and sums over such a column of values are NaN. Callers compute these by other means.
 //
-// All tiers give the same bits, but for the sign of a peak of 0: products are exact, and other
-// steps are integer or round once. An operand serves only the tier that made it. Four inner indices
-// of a row are adjacent, as VNNI and SDOT add them. AVX2 without AVX-VNNI multiplies in 16 bits.
+// All tiers give the same bits. An operand serves only the tier that made it.
 package bytedot

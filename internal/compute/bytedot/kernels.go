@@ -11,7 +11,6 @@ var (
 
 func multipliesWords() bool { return tier == simd.AVX2 && !byteProducts }
 
-// best is the highest tier up to t with kernels: those of AVX-512 and NEON multiply bytes.
 func best(t simd.Tier, byteProducts bool) simd.Tier {
 	switch {
 	case byteProducts:

@@ -48,7 +48,6 @@ func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) 
 	}
 }
 
-// check panics unless a product of rows of A and B fits into dst.
 func check(rows, columns, stride, size int, a *Rows, b *Columns) {
 	if rows > a.n || b.k > a.k || b.coded && b.k < a.k || columns != Padded(b.n) || stride < columns || rows > 0 && size < (rows-1)*stride+columns {
 		panic(fmt.Sprintf("bytedot: %d×%d with stride %d and %d elements for the product of %d×%d and %d×%d",

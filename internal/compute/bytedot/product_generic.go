@@ -30,7 +30,6 @@ func addReference(dst []float32, stride int, rowScales, olds, news []float32, st
 	}
 }
 
-// sum sets sums to the products of a row of A and the columns of a panel, plus start.
 func sum(sums []int32, start int32, a []int8, group int, b []uint8, groups int) {
 	for j := range sums {
 		sums[j] = start

@@ -10,10 +10,9 @@ import (
 
 // The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is
 // max|x|/127 as float32. If x is zero, codes and scale are 0. Elements of float64 are first rounded
-// to float32. If an element is then not finite, all codes are 0 and the scale is NaN.
-//
-// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and
-// their scale is Least.
+// to float32. If an element is then not finite, all codes are 0 and the scale is NaN. 127/max|x| is
+// rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and their scale is
+// Least.
 
 // Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127
@@ -64,8 +63,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T], u []T) (finit
 	return finite
 }
 
-// QuantiseTransposed sets row i of r to the codes of column i of x (k×n), and reports whether x is
-// finite.
+// QuantiseTransposed is QuantiseRows for the columns of x (k×n).
 func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
 	r.shape(x.Cols, x.Rows, true)
 	finite = true
@@ -81,13 +79,11 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// block is memory for elements that are copied because they are float64, or because kernels take
-// more columns than x has left.
+// block is memory for copies of float64, or of fewer columns than kernels take.
 type block [64 * Lanes]float32
 
 const rowsAtOnce = Lanes
 
-// quantiseRows takes at most rowsAtOnce rows, and dithers codes if u is given.
 func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], u []T, memory *block) (finite bool) {
 	var spans [rowsAtOnce]uint32
 	var factors [rowsAtOnce]float32
@@ -142,7 +138,6 @@ func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []flo
 	return memory[:], most, columns
 }
 
-// quantiseColumns writes the codes of at most Lanes columns, their scales and their sums.
 func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *block) (finite bool) {
 	var spans [Lanes]uint32
 	var factors [Lanes]float32
@@ -197,7 +192,6 @@ func convert[T dense.Float](dst []float32, x []T) {
 	clear(dst[len(x):])
 }
 
-// most is the largest size of a code.
 const most = 127
 
 // scale sets factors and scales that take spans, the bits of the largest |x|, to so many levels.

@@ -41,7 +41,6 @@ func encodeColumnsReference(dst []int8, sums []int32, x []float32, stride int, f
 	}
 }
 
-// encode rounds x, of at most 127 in size, and returns 0 for NaN.
 func encode(x float32) int8 {
 	if x != x {
 		return 0
@@ -49,8 +48,7 @@ func encode(x float32) int8 {
 	return int8(math.RoundToEven(float64(x)))
 }
 
-// transposeReference writes the groups of four codes of 16 rows as unsigned codes: the groups of
-// the same inner indices are adjacent.
+// transposeReference writes unsigned codes, with groups of the same inner indices adjacent.
 func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	for g := range groups {
 		to := dst[g*step:][:four*Lanes]

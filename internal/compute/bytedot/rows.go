@@ -2,32 +2,25 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// Lanes is the number of columns that kernels process together. A slice with an element for each
-// column has [Padded] elements.
+// Lanes is the number of columns that kernels process together.
 const Lanes = 16
 
-// Padded returns n rounded up to a multiple of Lanes.
 func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
 
-// MostInner is the largest number of inner indices. Sums of products do not overflow, because
-// 255·128·MostInner < 2³¹.
+// MostInner is the largest number of inner indices: 255·128·MostInner < 2³¹.
 const MostInner = 1 << 16
 
-// four is the number of inner indices that a product takes at a time.
 const four = 4
 
-// groups returns the number of groups of n inner indices, one for none.
 func groups(n int) int { return max(1, (n+four-1)/four) }
 
 // Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
 // scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
-// Goroutines may share a filled operand.
-//
-// Codes lie in groups of four inner indices. QuantiseRows puts the groups of a row side by side.
-// QuantiseTransposed puts the groups of the same inner indices of 16 rows side by side.
+// Goroutines may share a filled operand. Codes lie in groups of four inner indices. QuantiseRows
+// puts the groups of a row side by side. QuantiseTransposed puts the groups of the same inner
+// indices of 16 rows side by side.
 type Rows struct {
-	// Scales holds the factor of the codes of each row: NaN for a row with an element that is not
-	// finite.
+	// Scales holds the factor of the codes of each row: NaN for a row that is not finite.
 	Scales []float32
 
 	n, k       int
@@ -39,7 +32,6 @@ type Rows struct {
 	dithered           []int32 // as corrections, for dithered columns; empty if there are none
 }
 
-// Dims returns the numbers of rows and of inner indices.
 func (r *Rows) Dims() (n, k int) { return r.n, r.k }
 
 func (r *Rows) shape(n, k int, transposed bool) {
@@ -71,7 +63,6 @@ func (r *Rows) finish() {
 	}
 }
 
-// Sum returns the sum of the codes of row i.
 func (r *Rows) Sum(i int) int32 { return r.corrections[i] / correction() }
 
 // correction returns the correction of sums of products for a unit of the sum of codes.
@@ -82,8 +73,7 @@ func correction() int32 {
 	return -offset
 }
 
-// left holds rows for one call of a kernel, with the distances in bytes between rows and between
-// groups. starts are the initial values of the sums.
+// starts are the initial values of the sums.
 type left struct {
 	codes      []int8
 	row, group int

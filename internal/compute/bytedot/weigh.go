@@ -33,10 +33,9 @@ func Peaks(peaks []float32, y dense.Matrix[float32]) {
 // 1/64, 3/64, … 63/64 in the order of [octave.Threshold], each once in 32 rows.
 //
 // The error of a weight is below 1.07. Over the thresholds the mean error is within 1/64 + 3.3e-4
-// times the weight. The rounding of the difference makes about half of the second term. The
-// variance is f·(1 − f) with f the fraction of the exact weight: 1/6 on average. Rounding to the
-// nearest has variance 1/12, but loses all weights below ½. A weight below 1/64, 14 octaves down,
-// is always 0. The weight is 0 if the difference is NaN or −Inf, and 255 if the difference is 0.
+// times the weight. The variance is f·(1 − f) with f the fraction of the exact weight: 1/6 on
+// average. A weight below 1/64, 14 octaves down, is always 0. The weight is 0 if the difference is
+// NaN or −Inf, and 255 if the difference is 0.
 //
 // shifts[j] must be at least the peak of the column. If a difference is above 0, the weight has no
 // meaning, but is the same in every tier.

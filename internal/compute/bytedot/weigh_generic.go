@@ -29,7 +29,6 @@ func weighReference(dst []uint8, step int, totals []int32, y []float32, stride i
 	}
 }
 
-// weightOf returns the weight of a row whose score is x below the shift.
 func weightOf(x float32, row int) uint8 {
 	switch rounded := math.RoundToEven(float64(x)); {
 	case rounded <= math.MinInt16:

@@ -2,12 +2,10 @@ package cache
 
 import "unsafe"
 
-// Line is the size of a cache line in bytes.
 const Line = 64
 
-// Aligned returns n elements of any values that begin at a cache line, in the memory of x if x is
-// large enough. x is nil or a result of Aligned. The size of an element is a power of two up to
-// Line.
+// Aligned returns n elements of any values that begin at a cache line. x is nil or a result of
+// Aligned, whose memory is used again. The size of an element is a power of two up to Line.
 func Aligned[E any](x []E, n int) []E {
 	if cap(x) >= n {
 		return x[:n]

@@ -1,8 +1,6 @@
-// Package cache returns the sizes of the caches of this processor, tells which rows displace each
-// other from the first cache, aligns slices to cache lines, and writes past the caches.
-//
-// Block sizes that follow from the sizes of caches must not change results. If the order of a sum
-// depends on a block size, the block size is a constant.
+// Package cache returns the sizes of the caches of this processor, and has loads and stores that
+// respect them. Block sizes that follow from the sizes of caches must not change results: if the
+// order of a sum depends on a block size, the block size is a constant.
 package cache
 
 // L1 and L2 are the sizes in bytes of the first cache for data and of the second cache. If the

@@ -2,8 +2,7 @@
 
 package cache
 
-// sizeOf returns the size in bytes of the cache for data of a level, from the leaf of CPUID for
-// caches of Intel or of AMD. It returns common if the processor has neither leaf.
+// sizeOf returns common if CPUID has no leaf for caches.
 func sizeOf(level uint32, common int) int {
 	for _, leaf := range []uint32{4, 0x8000001d} {
 		last, _, _, _ := cpuid(leaf&0x80000000, 0)

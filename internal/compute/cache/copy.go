@@ -2,11 +2,9 @@ package cache
 
 import "unsafe"
 
-// CopyPast copies src to dst, past the caches on processors that have such stores. src is at least
-// as long as dst, and dst must not overlap src. Use CopyPast for results that are larger than the
-// caches: the caches keep their contents, and do not read dst first.
-//
-// Stores past the caches become visible to other processors in any order. Synchronisation between
+// CopyPast copies src to dst, past the caches on processors that have such stores, for results that
+// are larger than the caches. src is at least as long as dst, and dst must not overlap src. Stores
+// past the caches become visible to other processors in any order. Synchronisation between
 // goroutines waits for these stores, because it has an instruction with a lock [Intel SDM, volume
 // 1, section 11.3.1].
 func CopyPast[T float32 | float64](dst, src []T) {

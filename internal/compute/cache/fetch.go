@@ -2,8 +2,7 @@ package cache
 
 import "unsafe"
 
-// Fetch prefetches the lines of x, if the processor has such an instruction. Rows at places that no
-// processor foresees then arrive together, and not one after another.
+// Fetch prefetches the lines of x, if the processor has such an instruction.
 func Fetch[E any](x []E) {
 	if len(x) > 0 {
 		first := uintptr(unsafe.Pointer(&x[0])) % Line

@@ -1,5 +1,4 @@
-// Package cholesky factorises symmetric positive definite matrices with the matrix products of this
-// module. gonum's Cholesky decomposition would use the BLAS that a program has set.
+// Package cholesky factorises symmetric positive definite matrices without the BLAS of gonum.
 package cholesky
 
 import (
@@ -15,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// tile is the order of the blocks of a factorisation.
 const tile = 128
 
 // Factor is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
@@ -58,7 +56,6 @@ func New(ctx context.Context, a dense.Matrix[float64]) (*Factor, error) {
 	return c, nil
 }
 
-// keep prepares block i on the diagonal, whose upper triangle is R, for solutions.
 func (c *Factor) keep(i int, block dense.Matrix[float64]) {
 	pivots := make([]float64, block.Rows)
 	for j := range pivots {
@@ -68,7 +65,6 @@ func (c *Factor) keep(i int, block dense.Matrix[float64]) {
 	c.diag[i].Set(dense.Transpose(dense.Matrix[float64]{}, block), pivots)
 }
 
-// newFactor returns a factorisation in the memory of r.
 func newFactor(r dense.Matrix[float64]) *Factor {
 	return &Factor{r: r, diag: make([]triangular.Factor[float64], (r.Rows+tile-1)/tile)}
 }
@@ -80,7 +76,6 @@ func (c *Factor) keepAll() {
 	}
 }
 
-// blocksOf returns the number of tiles of the triangle of order n.
 func blocksOf(n int) int {
 	bands := (n + tile - 1) / tile
 	return bands * (bands + 1) / 2

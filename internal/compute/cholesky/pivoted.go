@@ -73,7 +73,6 @@ func NewPivoted(a dense.Matrix[float64], tolerance float64) (*Pivoted, error) {
 	return p, nil
 }
 
-// exchange exchanges rows and columns i ≤ j of the matrix with the upper triangle a.
 func (p *Pivoted) exchange(a dense.Matrix[float64], left []float64, i, j int) {
 	if i == j {
 		return

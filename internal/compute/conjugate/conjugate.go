@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Operator is a positive semi-definite matrix S.
 type Operator interface {
 	// Multiply writes S·V into dst. The products of a wide pass have the rounding of float64.
 	Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error
@@ -33,7 +32,6 @@ type System struct {
 	Most   int       // the largest number of passes, without that of the preconditioner
 }
 
-// Solution is the state of a solver after some passes.
 type Solution struct {
 	X, Residual dense.Matrix[float64] // Residual = B − (S + λI)X
 	Passes      int
@@ -169,7 +167,6 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 	return nil
 }
 
-// multiply returns (S + λI)V.
 func (s *System) multiply(ctx context.Context, v dense.Matrix[float64], wide bool) (dense.Matrix[float64], error) {
 	av := dense.New[float64](v.Rows, v.Cols)
 	if err := s.S.Multiply(ctx, av, v, wide); err != nil {
@@ -213,7 +210,6 @@ func (s *System) count(at *Solution, progress func(*Solution)) {
 	progress(at)
 }
 
-// dots returns x_jᵀy_j for the columns j of x and y.
 func dots(x, y dense.Matrix[float64]) []float64 {
 	sums := make([]float64, x.Cols)
 	for i := range x.Rows {
@@ -225,7 +221,6 @@ func dots(x, y dense.Matrix[float64]) []float64 {
 	return sums
 }
 
-// Norms returns the norms of the columns of x.
 func Norms(x dense.Matrix[float64]) []float64 {
 	sizes := dots(x, x)
 	for j, v := range sizes {

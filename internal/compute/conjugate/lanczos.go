@@ -8,9 +8,8 @@ import (
 
 // lanczos has the coefficients of conjugate gradients in the first round of a sample, whose right
 // side is b = A^½g with a normal g, A = S + λI. For M = P^-½AP^-½ and u = P^-½b, uᵀM⁻¹log(M)u has
-// the mean tr log M = log det A − log det P, and uᵀM⁻¹u = ‖g‖² has the known mean D, a control
-// variate. Both forms are quadratures with nodes and weights of the coefficients [Gardner et al.
-// 2018].
+// the mean tr log M = log det A − log det P, and uᵀM⁻¹u = ‖g‖² has the mean D, a control variate.
+// Both are quadratures with nodes and weights of the coefficients [Gardner et al. 2018].
 type lanczos struct {
 	size        float64 // bᵀP⁻¹b
 	alpha, beta []float64
@@ -52,7 +51,6 @@ func (p *Preconditioner) determinant(samples []lanczos, least float64) (value, s
 	return p.logDet + width*mean, width / total * math.Sqrt(n*squares/(n-1))
 }
 
-// quadrature returns uᵀM⁻¹log(M)u and uᵀM⁻¹u by Gauss quadrature.
 func (l *lanczos) quadrature(least float64) (log, one float64) {
 	n := len(l.alpha)
 	if n == 0 {

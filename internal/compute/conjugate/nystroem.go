@@ -86,7 +86,6 @@ func (s *System) sketch(ctx context.Context, p *Preconditioner, rng *rand.Rand) 
 	return p.factorise(ctx, g, y, s.Unit*math.Sqrt(squares/float64(rank)))
 }
 
-// factorise sets the factor Bᵀ from G, Y and a first ν.
 func (p *Preconditioner) factorise(ctx context.Context, g, y dense.Matrix[float64], nu float64) error {
 	const attempts = 12
 	rank := g.Cols

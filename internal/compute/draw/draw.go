@@ -7,9 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Proportional draws an index with the given weights, or with equal weights if all weights are 0.
-// It never draws an index of weight 0 otherwise, while rounding may lead distuv.Categorical to such
-// an index.
+// Proportional draws an index with the given weights, or with equal weights if all are 0. Unlike
+// distuv.Categorical, Proportional never draws another index of weight 0.
 func Proportional(weights []float64, rng *rand.Rand) int {
 	u := rng.Float64() * vecmath.Sum(weights)
 	at := -1

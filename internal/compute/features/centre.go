@@ -18,7 +18,6 @@ type Centring interface {
 	Targets(c *Centred, lo int)
 }
 
-// Centred has the arguments and results of Features and Targets for a block of rows.
 type Centred struct {
 	Dst     dense.Matrix[float64] // centred rows, and one more row
 	Means   []float64             // of the rows

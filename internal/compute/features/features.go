@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Map is a feature map φ: R^d → R^D, such as a rff.Map.
 type Map[T dense.Float] interface {
 	Dims() (in, out int)
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
@@ -33,11 +32,9 @@ type Source[T dense.Float] interface {
 	// or is zero. Nil weights are 1. Calls of f are concurrent.
 	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows))
 
-	// Centring returns the Centring of the rows.
 	Centring(x, y dense.Matrix[T], weights []T) Centring
 }
 
-// Rows are the arguments and results of the function that Each calls.
 type Rows struct {
 	Lo      int                   // index of the first row
 	Phi     dense.Matrix[float64] // φ − mean
@@ -53,7 +50,6 @@ type Rows struct {
 	phi, y scratch.Buffer[float64]
 }
 
-// New returns a Source of the features of phi.
 func New[T dense.Float](phi Map[T]) Source[T] {
 	s, _ := door.Choose[T, Source[T]](newSingle, newDouble, phi)
 	return s
@@ -69,8 +65,7 @@ func newSource[T dense.Float](phi Map[T]) *source[T] {
 	return &source[T]{phi: phi, residual: residual.Of[T](phi)}
 }
 
-// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns. name is
-// the name of the package in the message.
+// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns.
 func CheckPoints[T dense.Float](name string, phi Map[T], x dense.Matrix[T]) {
 	if phi == nil {
 		panic(name + ": the Model is zero, want a fitted one")

@@ -14,7 +14,6 @@ type Regression struct {
 	Facts
 }
 
-// Facts are the vectors and numbers of a Regression without its weights.
 type Facts struct {
 	FeatureMean []float64 // φ̄; zeros without an intercept
 	TargetMean  []float64 // means of b; zeros without an intercept
@@ -25,12 +24,11 @@ type Facts struct {
 	Relative    bool      // Errors are ratios to standard deviations
 
 	// Logs are the weights of the means of log-errors, D×p, their values at φ̄ and their least
-	// values, p numbers each. Nil stands for none. Otherwise Errors are ratios to exp of these
+	// values, p numbers each. Nil stands for none. Unless nil, Errors are ratios to exp of these
 	// means too.
 	Logs []float64
 }
 
-// LogErrors returns the regression of Logs and the least values, or nil.
 func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	if len(r.Logs) == 0 {
 		return nil, nil
@@ -39,7 +37,6 @@ func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	return &Regression{dense.Of(r.Weights.Rows, p, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n : n+p]}}, r.Logs[n+p:]
 }
 
-// Intercepts returns the means of the functions at φ = 0.
 func (r *Regression) Intercepts() []float64 {
 	b := slices.Clone(r.TargetMean)
 	for i, v := range r.FeatureMean {
@@ -50,7 +47,6 @@ func (r *Regression) Intercepts() []float64 {
 	return b
 }
 
-// Mean writes the means of the functions into rows.First.
 func (r *Regression) Mean(rows *Rows) {
 	mean := r.About(rows)
 	for i := range mean.Rows {
@@ -92,7 +88,6 @@ func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], siz
 	return dst
 }
 
-// Predict returns the means and the standard deviations that predict writes into First and Second.
 func Predict[T dense.Float](s Source[T], r *Regression, x dense.Matrix[T], size int, predict func(r *Rows)) (mean, sd dense.Matrix[T]) {
 	mean, sd = dense.New[T](x.Rows, len(r.TargetMean)), dense.New[T](x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, mean, sd, predict)

@@ -50,7 +50,6 @@ func marks[T dense.Float](d, m int, maps []func(dst, x dense.Matrix[T]) dense.Ma
 	return marks
 }
 
-// bounded returns x within ±2¹⁰, and 2¹⁰ for NaN.
 func bounded(x float64) float64 {
 	const bound = 1 << 10
 	if x != x {

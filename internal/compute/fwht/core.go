@@ -10,10 +10,8 @@ import (
 )
 
 // Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It never changes, and
-// goroutines may share it.
-//
-// The columns of C lie in groups of four. If a, b, c, d are the four elements of a vector in a
-// group, the product of the group with a row of C is one of
+// goroutines may share it. The columns of C lie in groups of four. If a, b, c, d are the four
+// elements of a vector in a group, the product of the group with a row of C is one of
 //
 //	p+r, p−r, p+q, p−q, m+r, m−r, m+q, m−q,  p = a+b, m = a−b, r = c+d, q = c−d
 //
@@ -54,7 +52,6 @@ func Terms(h int, signs []int8) []uint16 {
 	return terms
 }
 
-// kind returns the number of the combination with four signs.
 func kind(s []int8) int {
 	k := 0
 	if s[1] != s[0] {
@@ -73,11 +70,9 @@ func kind(s []int8) int {
 }
 
 // ApplyCore replaces each of the s columns v of the h×s matrix x, in adjacent rows of s elements,
-// by C·v. It runs on the calling goroutine and takes s·h·(h/4 + 2) additions.
-//
-// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in
-// ascending order, so that roundings do not depend on the tier. s must be at least 1, and len(x)
-// must be h·s.
+// by C·v. It runs on the calling goroutine and takes s·h·(h/4 + 2) additions. An element of the
+// result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in ascending order, so that
+// roundings do not depend on the tier. s must be at least 1, and len(x) must be h·s.
 func ApplyCore[T Float](c *Core, x []T, s int) {
 	if k := best[T](); k != nil && c.kernel >= 0 && k.cores != nil {
 		apply := k.cores[c.kernel][1]
@@ -127,7 +122,6 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	pool.Put(&c.scratch, g)
 }
 
-// scratch returns at least n elements.
 func scratch[T Float](c *Core, n int) *[]T {
 	g := pool.Get[[]T](&c.scratch)
 	if len(*g) < n {
@@ -136,7 +130,6 @@ func scratch[T Float](c *Core, n int) *[]T {
 	return g
 }
 
-// applyColumn multiplies the column x[0], x[s], x[2s], ….
 func applyColumn[T Float](c *Core, x []T, s int, g []T) {
 	for i := 0; i < c.h; i += 4 {
 		combine((*[kinds]T)(g[4*i:]), x[i*s], x[(i+1)*s], x[(i+2)*s], x[(i+3)*s])
@@ -168,7 +161,6 @@ func combine[T Float](g *[kinds]T, a, b, c, d T) {
 	}
 }
 
-// applyTile multiplies width adjacent columns, with loops along the rows.
 func applyTile[T Float](c *Core, x []T, s, width int, g []T) {
 	for i := 0; i < c.h; i += 4 {
 		combineTile(g[4*i*width:], x[i*s:][:width], x[(i+1)*s:], x[(i+2)*s:], x[(i+3)*s:])
@@ -194,7 +186,6 @@ func applyTile[T Float](c *Core, x []T, s, width int, g []T) {
 	}
 }
 
-// combineTile writes each combination as a row of len(a) elements.
 func combineTile[T Float](g, a, b, c, d []T) {
 	w := len(a)
 	b, c, d = b[:w], c[:w], d[:w]

@@ -11,10 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// kernels are the building blocks of one tier and element type, with 1<<log elements a vector.
 type kernels[T Float] struct {
 	log int
 	// single[t], if not nil, is the fastest kernel for one block of 2^t elements. The kernel of the
@@ -45,8 +43,7 @@ type kernels[T Float] struct {
 	cores [][2]func(x *T, stride, columns int, sums *T)
 }
 
-// The sizes of blocks follow the caches. Results do not, because every order of the stages has the
-// same additions.
+// Results do not depend on these sizes: every order of the stages has the same additions.
 var (
 	// firstCache is the largest power of two of bytes that stay in the first cache.
 	firstCache = 1 << log2(cache.L1)
@@ -88,8 +85,7 @@ func Transform[T Float](x []T) {
 	}
 }
 
-// TransformBlocks replaces each of the adjacent blocks of n elements of x by its transform. n is a
-// power of two that divides len(x).
+// TransformBlocks transforms adjacent blocks of n elements of x, a power of two.
 func TransformBlocks[T Float](x []T, n int) {
 	k := best[T]()
 	if k == nil || len(x) < 1<<k.log {
@@ -132,7 +128,6 @@ func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	k.across(x, segment, s)
 }
 
-// stagesAcross returns the binary logarithm of the number of segments of x.
 func stagesAcross[T Float](x []T) int {
 	if len(x) < memory/simd.Size[T]() {
 		return outer
@@ -149,9 +144,6 @@ func (k *kernels[T]) across(x []T, segment, s int) {
 	k.columnStages(x, segment, segment)
 }
 
-// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
-// all segments. The last segment may end after these columns. Two passes run on a range of columns
-// at a time: the first reads the range from memory, and the second from a cache.
 func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	width := min(columns, rangeBytes/simd.Size[T]())
 	for c := 0; c < columns; c += width {
@@ -186,7 +178,6 @@ func (k *kernels[T]) first(t int) int {
 	return t - k.log
 }
 
-// passes runs the stages behind the transforms of blocks of 2^r vectors.
 func (k *kernels[T]) passes(x []T, r int) {
 	radix := len(k.pass) - 1
 	for h := 1 << (k.log + r); h < len(x); h <<= radix {

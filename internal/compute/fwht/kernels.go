@@ -4,7 +4,6 @@ import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
 var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 
-// best returns the kernels of the highest tier, or nil for the reference.
 func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 func of[T Float](tier simd.Tier) *kernels[T] {

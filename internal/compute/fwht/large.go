@@ -20,8 +20,8 @@ const (
 	minPieces = 16
 )
 
-// TransformLarge is Transform on several goroutines if x has Large elements or more,
-// with the same bits.
+// TransformLarge is Transform on several goroutines if x has Large elements or more, with the same
+// bits.
 func TransformLarge[T Float](x []T) {
 	if len(x) < Large || runtime.GOMAXPROCS(0) == 1 {
 		Transform(x)
@@ -36,7 +36,6 @@ func TransformLarge[T Float](x []T) {
 	pool.Put(&vectors, v)
 }
 
-// vector is a large vector of segments of the given length; columns is the width of a piece.
 type vector[T Float] struct {
 	x                []T
 	segment, columns int
@@ -55,7 +54,6 @@ func (v *within[T]) Piece(i int) {
 	}
 }
 
-// across is the task of running the stages across the segments. A piece is some columns.
 type across[T Float] vector[T]
 
 func (v *across[T]) Piece(i int) {
@@ -67,7 +65,6 @@ func (v *across[T]) Piece(i int) {
 	}
 }
 
-// columnStages is the method of the same name for machines without kernels.
 func columnStages[T Float](x []T, segment, columns int) {
 	row := func(i int) []T { return x[i*segment:][:columns] }
 	for h := 1; h < segments; h *= 4 {

@@ -15,7 +15,6 @@ func reference[T Float](x []T) {
 	}
 }
 
-// twoStages runs stages h and 2h on the quarters a, b, c, d, of length h each.
 func twoStages[T Float](a, b, c, d []T) {
 	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
 	for i := range a {
@@ -26,7 +25,6 @@ func twoStages[T Float](a, b, c, d []T) {
 	}
 }
 
-// stage runs the stage h = len(a) on the halves a and b.
 func stage[T Float](a, b []T) {
 	b = b[:len(a)]
 	for i := range a {

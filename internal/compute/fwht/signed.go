@@ -18,9 +18,8 @@ func Multiply[T Float](dst, x, f []T) {
 }
 
 // Signed writes the products src[i]·signs[i], padded with zeros, to dst and transforms adjacent
-// blocks of n elements. The first stages multiply the elements that they load. src and signs have
-// the same length, at most len(dst). dst may begin at src[0]. n is a power of two that divides
-// len(dst).
+// blocks of n elements. src and signs have the same length, at most len(dst). dst may begin at
+// src[0]. n is a power of two that divides len(dst).
 func Signed[T Float](dst, src, signs []T, n int) {
 	k := best[T]()
 	if k == nil || n < 1<<k.log {
@@ -40,7 +39,6 @@ func Signed[T Float](dst, src, signs []T, n int) {
 	}
 }
 
-// signedTransform is Signed for one block of 2^t elements.
 func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 	if len(src) == 0 {
 		clear(dst)
@@ -61,7 +59,6 @@ func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 	k.across(dst, segment, s)
 }
 
-// signedBlocks is Signed for blocks of 2^r vectors.
 func (k *kernels[T]) signedBlocks(dst, src, signs []T, r int) {
 	n := 1 << (k.log + r)
 	if count := len(src) / n; count > 0 {

@@ -10,9 +10,8 @@ import (
 const (
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
-	// copyPanels is the smallest number of panels for which strips of A are copied, so that their
-	// rows are adjacent. Two panels are enough if the rows of A displace each other from the first
-	// cache.
+	// copyPanels is the smallest number of panels for which strips of A are copied. Two panels are
+	// enough if the rows of A displace each other from the first cache.
 	copyPanels = 8
 	// fetchPanels is the number of panels between two prefetches of parts of the next strip.
 	fetchPanels = 4
@@ -24,8 +23,7 @@ const (
 	serialBelow = 1 << 20
 )
 
-// tileBytes is the size in bytes of a tile that stays in the first cache until its epilogue,
-// together with a strip of A and a panel of B.
+// tileBytes leaves room in the first cache for a strip of A and a panel of B.
 var tileBytes = cache.L1 / 3
 
 type call[T Float] struct {
@@ -52,10 +50,8 @@ func (instance[T]) mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c oper
 }
 
 // split divides C into several pieces for each processor, and returns their number. Results do not
-// depend on the number.
-//
-// A piece has all columns if the product has an epilogue, or if it has so many rows that the
-// numbers of strips of pieces hardly differ.
+// depend on the number. A piece has all columns if the product has an epilogue, or if it has so
+// many rows that the numbers of strips of pieces hardly differ.
 func (p *call[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
 	helpers := 0
@@ -84,7 +80,6 @@ func evenly(n, most int) int {
 	return (n + parts - 1) / parts
 }
 
-// Piece computes a piece of C.
 func (p *call[T]) Piece(i int) {
 	group, left := i%p.groups, i/p.groups*p.columns
 	first, end := parallel.Share(p.strips, p.groups, group), parallel.Share(p.strips, p.groups, group+1)
@@ -110,11 +105,9 @@ func (p *call[T]) Piece(i int) {
 
 func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
-// compute computes strips first ≤ s < end and columns from ≤ j < to of C.
-//
-// Half of the second cache is for a group of panels of B, which is multiplied by one strip of A
-// after another. The other half is for copies of strips of A, which the first group makes and all
-// groups read.
+// compute computes strips first ≤ s < end and columns from ≤ j < to of C. Half of the second cache
+// is for a group of panels of B, which is multiplied by one strip of A after another. The other
+// half is for copies of strips of A.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		scale(p.c, p.beta, p.row(first), p.row(end), from, to)
@@ -162,7 +155,6 @@ func (p *call[T]) compute(first, end, from, to int) {
 	}
 }
 
-// copies reports whether strips of A are copied for so many panels.
 func (p *call[T]) copies(panels int) bool {
 	switch {
 	case p.a.stride <= min(depth, p.b.rows):
@@ -177,7 +169,6 @@ func (p *call[T]) copies(panels int) bool {
 // on. fetched is the number of following rows of A to prefetch.
 type tile struct{ row, rows, block, depth, from, to, fetched int }
 
-// multiply adds the products for a tile, whose rows of A begin at a.
 func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 	panel := 2 * k.lanes
 	panels := (t.to - t.from + panel - 1) / panel
@@ -197,20 +188,17 @@ func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 	}
 }
 
-// copied holds copies of strips of A with adjacent rows.
 type copied[T Float] struct {
 	data   []T
 	used   int
 	strips []left[T]
 }
 
-// reset allocates memory for strips of at most height rows and n columns of A.
 func (x *copied[T]) reset(a *operand[T], strips, height, n int) {
 	rows, stride := shape[T](a, height, n)
 	x.data, x.used, x.strips = cache.Aligned(x.data, strips*rows*stride), 0, x.strips[:0]
 }
 
-// add copies rows i ≤ r < i+height and columns l ≤ c < l+n of A.
 func (x *copied[T]) add(a *operand[T], i, height, l, n int) {
 	row, col := steps(a)
 	from := a.data[i*row+l*col:]
@@ -223,8 +211,6 @@ func (x *copied[T]) add(a *operand[T], i, height, l, n int) {
 	x.strips = append(x.strips, leftAt(&to, 0, 0))
 }
 
-// shape returns the number of rows in memory, and their stride, of a copy of height rows and n
-// columns of A.
 func shape[T Float](a *operand[T], height, n int) (rows, stride int) {
 	if a.trans {
 		height, n = n, height

@@ -8,21 +8,18 @@ import (
 )
 
 const (
-	// fewRows is the largest number of rows of A for which B is read once and in place, because the
-	// product takes the time to read B.
+	// With up to fewRows rows of A the product takes the time to read B, in place.
 	fewRows = 8
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17
 	// fewAhead is the number of bytes of B that kernels read before what they prefetch into the
-	// second cache. longAhead is the same number for rows of B that are longer than a call of a
-	// kernel.
+	// second cache. longAhead is for rows of B longer than a call of a kernel.
 	fewAhead  = 1 << 13
 	longAhead = 1 << 12
 	// fewBytes is the largest number of bytes of a row of B that are read before the next rows.
 	fewBytes = 1 << 12
 )
 
-// few is a product of few rows of A with a B that is not packed. A piece is some columns of C.
 type few[T Float] struct {
 	alpha, beta T
 	a, b, c     operand[T]
@@ -30,8 +27,7 @@ type few[T Float] struct {
 	rows        []T // memory of the rows of A
 }
 
-// mulFew computes the product and returns true. It returns false if A has many rows, if B has no
-// row or fewer columns than a vector, or if the tier has no kernels for few rows.
+// mulFew returns false if A has many rows, B has too few rows or columns, or the tier no kernels.
 func mulFew[T Float](alpha T, a, b operand[T], beta T, c operand[T]) bool {
 	k := best[T]()
 	if c.rows == 0 || c.rows > fewRows || b.rows == 0 || b.cols < k.lanes || k.dots == nil {
@@ -53,7 +49,6 @@ func mulFew[T Float](alpha T, a, b operand[T], beta T, c operand[T]) bool {
 	return true
 }
 
-// gather copies A, so that the elements of its rows are adjacent.
 func (p *few[T]) gather() {
 	n := p.a.cols
 	p.rows = cache.Aligned(p.rows, p.a.rows*n)
@@ -65,7 +60,6 @@ func (p *few[T]) gather() {
 	p.a = operand[T]{rows: p.a.rows, cols: n, data: p.rows, stride: n}
 }
 
-// Piece computes some columns of C.
 func (p *few[T]) Piece(i int) {
 	from := i * p.columns
 	to := min(from+p.columns, p.c.cols)
@@ -78,7 +72,6 @@ func (p *few[T]) Piece(i int) {
 	pool.Put(&fewSums, s)
 }
 
-// sums is the memory of a piece.
 type sums[T Float] struct {
 	data []T
 	wide []T // elements of 16 bits
@@ -89,7 +82,6 @@ func (p *few[T]) at(i, j, last int) target[T] {
 	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
 }
 
-// dots computes columns from ≤ j < to of C. Each column of B is adjacent elements.
 func (p *few[T]) dots(s *sums[T], from, to int) {
 	k := best[T]()
 	whole := from + (to-from)/k.lanes*k.lanes

@@ -7,8 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
-// Half is a row-major matrix without gaps between rows, whose elements have 16 bits: binary16, or
-// bfloat16 if BFloat is set.
+// Half is a row-major matrix without gaps of binary16, or bfloat16 if BFloat is set.
 type Half struct {
 	Rows, Cols int
 	Data       []uint16

@@ -6,15 +6,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// MaxInvert is the largest order of a triangle for InvertTriangle.
 const MaxInvert = 16
 
-// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its inverse,
-// and writes zeros above the diagonal. The diagonal of A is diag, or ones if diag is nil.
-// InvertTriangle does not read the elements of A on the diagonal and above. Row i of the inverse X
-// is
-//
-//	X_i = (e_i − Σ_{l<i} a_il·X_l) / λ_i
+// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its inverse X
+// with the rows X_i = (e_i − Σ_{l<i} a_il·X_l)/λ_i, and writes zeros above the diagonal. The
+// diagonal λ is diag, or ones if diag is nil: the diagonal of A and what is above are not read.
 func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
 	v := of(a, false)
 	n := v.rows
@@ -41,7 +37,6 @@ var (
 	ones64 = [MaxInvert]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 )
 
-// invert is the kernel in pure Go.
 func invert[T Float](n int, x []T, stride int, diag []T) {
 	var t [MaxInvert]T
 	for i := range n {

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// kernels are the innermost loops of one tier for one element type.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// strips[v−1][i] multiplies i+1 rows by panels of v vectors.
@@ -15,12 +14,10 @@ type kernels[T Float] struct {
 	// adjacent elements. adds[v−1] are the adders of 1 and of 4 rows of B.
 	dots []strip[T]
 	adds [2][]adder[T]
-	// halfDots, if not nil, are dots for a B of binary16 and of bfloat16. widens, if not nil, widen
-	// both.
+	// halfDots, if not nil, are dots for binary16 and bfloat16; widens, if not nil, widen both.
 	halfDots [2][]halfStrip[T]
 	widens   [2]widener[T]
-	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
-	// columns of from.
+	// packs[v−1], if not nil, writes n rows of v vectors, the last with lanes columns of from.
 	packs []packer[T]
 	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side
 	// by side in b and one below another in dst, whose rows are next bytes apart.
@@ -34,19 +31,16 @@ type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 
 // strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of
 // the panels of B, at least one panel. A kernel for one vector reads the columns of B that C has. A
-// kernel for two vectors reads both vectors to their end. Files strip.go in internal/_asm write the
-// micro-kernels, and dispatch_amd64.go and dispatch_arm64.go list them.
+// kernel for two vectors reads both vectors to their end.
 type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
 
 // halfStrip is a strip for a B of 16 bits and a k that is a multiple of twice the lanes.
 type halfStrip[T Float] = func(k int, a left[T], b right[uint16], c target[T], alpha, beta T, panels int)
 
-// widener widens n vectors of elements of 16 bits.
 type widener[T Float] = func(n int, dst *T, src *uint16)
 
-// adder is a kernel that adds A·B to sums for k times as many rows of B as the adder takes
-// together. The sums of a panel are rows of adjacent vectors, and the next panel follows. An adder
-// for one vector reads the first last columns of B.
+// adder is a kernel that adds A·B to sums for k times its rows of B. The next panel of sums
+// follows. An adder for one vector reads the first last columns of B.
 type adder[T Float] = func(k, rows int, a left[T], b right[T], sums *T, last, panels int)
 
 type left[T Float] struct {
@@ -61,7 +55,6 @@ type right[E any] struct {
 	ahead int // bytes from what a kernel for few rows reads to what it prefetches
 }
 
-// target is the rows of C that a strip writes.
 type target[T Float] struct {
 	first  *T
 	stride int
@@ -70,7 +63,6 @@ type target[T Float] struct {
 
 func (k *kernels[T]) strip(rows, vectors int) strip[T] { return k.strips[vectors-1][rows-1] }
 
-// mostRows is the number of rows of the highest strip.
 func (k *kernels[T]) mostRows() int { return len(k.strips[0]) }
 
 const genericLanes = 16
@@ -82,7 +74,6 @@ func generic[T Float]() *kernels[T] {
 	}
 }
 
-// genericStrip returns the kernel in pure Go, for one row and the given number of vectors.
 func genericStrip[T Float](vectors int) strip[T] {
 	return func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int) {
 		width := (vectors-1)*genericLanes + c.last
@@ -93,7 +84,6 @@ func genericStrip[T Float](vectors int) strip[T] {
 	}
 }
 
-// genericPanel is genericStrip for one panel of width columns.
 func genericPanel[T Float](k int, a left[T], b *T, row int, c *T, width int, alpha, beta T) {
 	x, rows := unsafe.Slice(a.first, (k-1)*a.col+1), unsafe.Slice(b, (k-1)*row+width)
 	var sums [2 * genericLanes]T

@@ -1,26 +1,20 @@
 // Package matmul computes the matrix product C = α·A·B + β·C, with A or B or their transposes, on
-// row-major matrices with strides, for float32 and float64.
-//
-// The product differs from gonum's Gemm in two properties. A zero in A does not hide a NaN or an
+// row-major matrices with strides, for float32 and float64. A zero in A does not hide a NaN or an
 // Inf in B: 0·NaN is NaN. Element (i, j) of C is a fixed sequence of operations, over the inner
-// index in ascending order, which does not depend on the other rows and columns. So a row of C has
-// the same bits in a product with fewer or more rows.
+// index in ascending order, which does not depend on the other rows and columns: a row of C has the
+// same bits in a product with fewer or more rows.
 //
-// If the left operand has few rows, the product takes the time to read the right operand, which is
-// read once and in place. Otherwise the product first copies the right operand into panels, the
-// layout that kernels read [Goto & van de Geijn 2008]: a panel has adjacent columns, one inner
-// index after another. Elements of 16 bits of a right operand are widened in registers, or into
-// panels. A tile of C, which is some rows times a panel, stays in registers while the inner index
-// runs over depth values. The panels of a block of inner indices stay in the second cache for many
-// rows. Kernels read A in place, or a copy of some rows in the other half of the second cache if
-// many panels use the rows. Processors share the rows of C. A caller can pack an operand once for
-// several products. A sequence of small products can keep its operands and results as panels.
+// If the left operand has few rows, the right operand is read once and in place. Otherwise it is
+// first copied into panels, the layout that kernels read [Goto & van de Geijn 2008: Anatomy of
+// high-performance matrix multiplication, ACM TOMS 34(3)]. Elements of 16 bits of a right operand
+// are widened in registers, or into panels. A tile of C, which is some rows times a panel, stays in
+// registers while the inner index runs over depth values. The panels of a block of inner indices
+// stay in the second cache for many rows. Kernels read A in place, or a copy of some rows in the
+// other half of the second cache if many panels use the rows.
 //
 // The kernels fuse multiplication and addition, except in pure Go: the bits of results differ
 // between tiers. For each block of depth inner indices the error is at most depth·u·Σ|a·b|, with u
-// = 2⁻²⁴ or 2⁻⁵³. Each block adds one rounding.
-//
-// [Goto & van de Geijn 2008] is Anatomy of high-performance matrix multiplication, ACM TOMS 34(3).
+// = 2⁻²⁴ or 2⁻⁵³, and each block adds one rounding.
 package matmul
 
 import (
@@ -33,11 +27,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type with these fields is
-// a Matrix, as dense.Matrix is.
+// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j].
 type Matrix[T Float] interface {
 	~struct {
 		Rows, Cols int
@@ -46,16 +38,15 @@ type Matrix[T Float] interface {
 	}
 }
 
-// Epilogue processes tiles of C while they are in a cache.
 type Epilogue interface {
 	// A product calls Finish once for every finished tile of C, rows lo ≤ i < hi and columns
 	// from ≤ j < to, on the goroutine that has computed the tile.
 	Finish(lo, hi, from, to int)
 }
 
-// Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not
-// overlap A or B. If β = 0, Mul does not read C. Mul panics if the shapes do not fit. It allocates
-// scratch memory, which later calls use again.
+// Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not overlap A or B.
+// If β = 0, Mul does not read C. Mul panics if the shapes do not fit. It allocates scratch memory,
+// which later calls use again.
 func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
@@ -65,20 +56,17 @@ func MulOnce[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mulOnce(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
 
-// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n. The rest
-// is as for Mul.
+// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n. The rest is as for Mul.
 func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, true), beta, of(c, false))
 }
 
-// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n. The rest
-// is as for Mul.
+// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n. The rest is as for Mul.
 func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, false), beta, of(c, false))
 }
 
-// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n. The rest
-// is as for Mul.
+// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n. The rest is as for Mul.
 func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
@@ -143,7 +131,6 @@ func steps[T Float](a *operand[T]) (row, col int) {
 	return a.stride, 1
 }
 
-// leftAt returns the left operand that begins at element (i, l) of a.
 func leftAt[T Float](a *operand[T], i, l int) left[T] {
 	row, col := steps(a)
 	return left[T]{&a.data[i*row+l*col], row, col}
@@ -160,7 +147,6 @@ func part[T Float](a operand[T], r0, r1, c0, c1 int) operand[T] {
 	return a
 }
 
-// expect prefetches rows i ≤ r < i+rows and columns l ≤ c < l+cols of a.
 func expect[T Float](a *operand[T], i, rows, l, cols int) {
 	row, col := steps(a)
 	first := i*row + l*col
@@ -235,8 +221,7 @@ func (x instance[T]) mulOnce(alpha T, a, b operand[T], beta T, c operand[T]) {
 	}
 }
 
-// stripsInPlace is the largest number of strips for which B is not packed, because packing would
-// take longer than it saves.
+// For up to stripsInPlace strips packing B would take longer than it saves.
 const stripsInPlace = 4
 
 func (instance[T]) mulInPlace(alpha T, a, b operand[T], beta T, c operand[T]) {

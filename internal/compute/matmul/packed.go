@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
-	// depth rows fits a first cache of 32 KiB. depth does not follow the size of the cache, because
-	// the order of sums depends on it.
+	// depth is the number of inner indices for which a tile of C stays in registers, whatever the
+	// cache is: the order of sums depends on depth.
 	depth = 256
 	// packedBytes is the largest size in bytes of a part of B that is packed at a time, and so
 	// bounds scratch memory. A quarter and four times as much are as fast.
@@ -19,13 +18,11 @@ const (
 	packGrain = 1 << 14
 )
 
-// Packed is a right operand in the layout that kernels read. The zero value is ready for Pack.
-// Goroutines may share a packed operand.
+// Packed is a right operand. The zero value is ready for Pack. Goroutines may share an operand.
 type Packed[T Float] struct {
 	rows, cols int
 	// data holds, for each block of depth rows, panel after panel, and for each panel row after
-	// row. A panel has two vectors of columns. The last panel has one vector if one is enough, and
-	// zeros behind the last column.
+	// row. A panel has two vectors of columns. The last panel has one if enough, and zeros behind.
 	data []T
 	from operand[T] // while packing
 	// stride is 0 if data holds panels. Otherwise data is the elements of B, with this stride.
@@ -36,7 +33,6 @@ type Packed[T Float] struct {
 // its rows are hardly longer than the rows of a panel.
 const narrowPanels = 2
 
-// isNarrow reports whether kernels read B in place.
 func isNarrow[T Float](b operand[T]) bool {
 	panel := 2 * best[T]().lanes
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
@@ -51,7 +47,6 @@ func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int)
 	return right[T]{first: &b[0], row: vectors * k.lanes, panel: n * 2 * k.lanes}, vectors
 }
 
-// Dims returns the dimensions of the operand.
 func (p *Packed[T]) Dims() (rows, cols int) { return p.rows, p.cols }
 
 // Pack copies B to p. It uses the memory of p again.
@@ -77,7 +72,6 @@ func (instance[T]) pack(p *Packed[T], b operand[T]) {
 	p.from = operand[T]{}
 }
 
-// panel is rightOf for the elements of a panel.
 func panel[T Float](p *Packed[T], k *kernels[T], lo, n, i int) ([]T, int) {
 	width := (p.cols + k.lanes - 1) / k.lanes * k.lanes
 	at := i * 2 * k.lanes
@@ -110,8 +104,6 @@ func (t *packing[T]) Piece(piece int) {
 
 func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
-// packPanel writes a panel: n rows of vectors·k.lanes elements, with lanes elements from b and then
-// zeros.
 func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col int) {
 	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {
@@ -139,7 +131,6 @@ func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col i
 	}
 }
 
-// packElements writes n rows of lanes elements of b and zeros up to width, next elements apart.
 func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 	for l := range n {
 		to := dst[l*next:][:width]

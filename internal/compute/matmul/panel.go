@@ -7,10 +7,9 @@ import (
 )
 
 // PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p
-// columns fit, and otherwise the width of two.
-//
-// A panel is a right operand in the layout that kernels read: a matrix of PanelWidth columns
-// without gaps between the rows. A panel should begin at a cache line.
+// columns fit, and otherwise the width of two. A panel is a right operand in the layout that
+// kernels read: a matrix of PanelWidth columns without gaps between the rows. A panel should begin
+// at a cache line.
 func PanelWidth[T Float](p int) int {
 	lanes := best[T]().lanes
 	if p <= lanes {
@@ -19,8 +18,7 @@ func PanelWidth[T Float](p int) int {
 	return 2 * lanes
 }
 
-// Prefetch starts loading the elements of A into a cache, on processors with an instruction for
-// this. It does not wait for the elements.
+// Prefetch starts loading the elements of A into a cache, if the processor can.
 func Prefetch[T Float, M Matrix[T]](a M) {
 	x := of(a, false)
 	expect(&x, 0, x.rows, 0, x.cols)

@@ -12,11 +12,8 @@ import (
 // AddSquare adds the lower triangle of PᵀP to C, where P is k×n. C is in bands of height rows: band
 // i has the rows from i·height on, and at least the columns up to its last row. height is a
 // multiple of 32, the width of the widest panel. Elements above the diagonal may be written, within
-// the columns of the band. C must not overlap P.
-//
-// An element of C is read and written once for each block of depth inner indices. A strip ends at
-// the panel with its last row, or in the middle of this panel if the last row is there. Results do
-// not depend on GOMAXPROCS.
+// the columns of the band. C must not overlap P. A strip ends at the panel with its last row, or in
+// the middle of this panel if the last row is there. Results do not depend on GOMAXPROCS.
 func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	from := of(p, false)
 	if n := from.cols; len(bands) != (n+height-1)/height || height%(2*genericLanes) != 0 {
@@ -43,7 +40,6 @@ func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	pool.Put(&squares, s)
 }
 
-// square is one call of AddSquare.
 type square[T Float] struct {
 	p      Packed[T]
 	from   operand[T]
@@ -56,7 +52,6 @@ type square[T Float] struct {
 
 var squares pool.Pair[square[float32], square[float64]]
 
-// Piece adds one block of inner indices to the rows of one strip and the columns of one slab.
 func (s *square[T]) Piece(piece int) {
 	k, n := best[T](), s.p.cols
 	all := len(s.bands) * s.strips
@@ -96,7 +91,6 @@ func (s *square[T]) Piece(piece int) {
 	}
 }
 
-// columns copies rows l ≤ r < l+n of columns i ≤ c < i+height of P, as rows of a left operand.
 func (x *copied[T]) columns(k *kernels[T], p *operand[T], l, n, i, height int) left[T] {
 	vectors := (height + k.lanes - 1) / k.lanes
 	if vectors > 2 {

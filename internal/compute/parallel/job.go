@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// job is the memory of a call of Do. Later calls use it again.
 type job struct {
 	task Task
 	n    int64
@@ -17,8 +16,7 @@ type job struct {
 	taken, front, back atomic.Int64
 	// state holds, from the highest bit down, the number of calls so far that have used the job,
 	// the bits open and waiting, and the number of helpers at work. A helper can join while the bit
-	// open is set. So the caller waits only for helpers that have begun, and a late helper does
-	// nothing.
+	// open is set. So the caller waits only for helpers that have begun.
 	state atomic.Uint64
 	done  chan struct{} // the last helper wakes a waiting caller
 
@@ -38,7 +36,6 @@ const (
 
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
 
-// ticket admits a helper to one call of a job.
 type ticket struct {
 	j    *job
 	call uint64

@@ -1,7 +1,5 @@
-// Package parallel runs independent pieces of work on GOMAXPROCS goroutines.
-//
-// Callers divide work into pieces by size, and not by the number of goroutines. The results of
-// independent pieces then have the same bits for every GOMAXPROCS.
+// Package parallel runs independent pieces of work on GOMAXPROCS goroutines. Callers divide work
+// into pieces by size, so that results have the same bits for every GOMAXPROCS.
 package parallel
 
 import (
@@ -11,21 +9,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Task is work whose pieces may run in any order and at the same time. A task usually holds the
-// arguments of one call. The type of the second argument of Do has the method Piece, in the same
-// package and mostly in the same file as the call of Do.
+// Task is work whose pieces may run in any order and at the same time.
 type Task interface {
-	// Piece does piece i.
 	Piece(i int)
 }
 
 // Do calls t.Piece(i) once for every 0 ≤ i < n, in no particular order, on the calling goroutine
-// and up to GOMAXPROCS − 1 others. Do returns when all pieces are done. The calling goroutine works
-// alone if there is one piece, or if other calls keep all processors busy. A panic in a piece
-// reaches the caller, and runtime.Goexit in a piece ends the calling goroutine, whichever goroutine
-// ran the piece. A piece may call Do.
+// and up to GOMAXPROCS − 1 others, and returns when all pieces are done. The calling goroutine
+// works alone if there is one piece, or if other calls keep all processors busy.
 //
-// Do allocates only if more calls run at a time than ever before.
+// A panic in a piece reaches the caller, and runtime.Goexit in a piece ends the calling goroutine.
+// A piece may call Do. Do allocates only if more calls run at a time than ever before.
 func Do(n int, t Task) {
 	helpers := 0
 	if n > 1 {
@@ -48,8 +42,7 @@ func Do(n int, t Task) {
 	j.work()
 }
 
-// Idle returns the number of processors that would help a call of Do at this moment: usually 0
-// inside a piece.
+// Idle returns the number of processors that would help Do now: usually 0 inside a piece.
 func Idle() int { return max(0, runtime.GOMAXPROCS(0)-max(1, int(working.Load()))) }
 
 // working is the number of goroutines that work for calls of Do, including the callers. A call from
@@ -74,7 +67,6 @@ type function func(i int)
 
 func (f function) Piece(i int) { f(i) }
 
-// rowRanges is the Task behind Rows.
 type rowRanges struct {
 	n, grain int
 	f        func(lo, hi int)

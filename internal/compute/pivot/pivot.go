@@ -32,14 +32,12 @@ const (
 	proposalGrain = 32 // number of proposals for which another processor is worth its start
 )
 
-// Matrix is a symmetric positive semi-definite matrix A that computes some of its columns at a
-// time.
+// Matrix is a symmetric positive semi-definite matrix A, of which it computes some columns.
 type Matrix[T dense.Float] interface {
 	// Fix sets the indices of the fixed columns.
 	Fix(at []int)
 
-	// Columns writes the given rows of the fixed columns into dst. Several goroutines call Columns
-	// concurrently.
+	// Columns writes rows of the fixed columns into dst, concurrently on several goroutines.
 	Columns(dst dense.Matrix[T], rows []int)
 }
 
@@ -75,7 +73,6 @@ type Chooser[T dense.Float] struct {
 	inverse, mixed scratch.Buffer[T]
 }
 
-// candidate is a proposal that the pivots before its block do not exclude.
 type candidate struct {
 	at    int     // index of the column
 	order int     // number of proposals up to this one
@@ -224,7 +221,6 @@ func (c *Chooser[T]) filter(limit int) {
 	c.rate = float64(len(c.kept)+1) / float64(examined-again+1)
 }
 
-// bound lowers the bound of a residual to left.
 func (c *Chooser[T]) bound(at int, left float64) {
 	if !(left > c.least[at]) {
 		left = 0
@@ -232,7 +228,6 @@ func (c *Chooser[T]) bound(at int, left float64) {
 	c.bounds[at] = min(c.bounds[at], left)
 }
 
-// proposing computes rows of F and elements of A for proposals, proposalGrain per Piece.
 type proposing[T dense.Float] Chooser[T]
 
 func (t *proposing[T]) Piece(i int) {
@@ -255,8 +250,7 @@ func (t *proposing[T]) Piece(i int) {
 	c.complete(rows, given)
 }
 
-// complete appends columns to rows of F that have the known columns. given has the same rows of the
-// columns of A for the other pivots.
+// given has the same rows of the columns of A for the other pivots.
 func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -271,7 +265,6 @@ func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	}
 }
 
-// extend makes a block of the pivots of the last proposals.
 func (c *Chooser[T]) extend() {
 	p := len(c.kept)
 	if p == 0 {
@@ -301,7 +294,6 @@ func (c *Chooser[T]) extend() {
 	matmul.Pack(&b.known, mixed)
 }
 
-// invert sets dst to L⁻ᵀ for the triangle L = lower.
 func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	var column [blockPivots]float64
 	for j := range dst.Rows {
@@ -345,7 +337,6 @@ func (c *Chooser[T]) settle(count int) {
 	c.known, c.rate = len(c.pivots), 1
 }
 
-// settling is the task that computes columns of F, rowGrain rows per Piece.
 type settling[T dense.Float] Chooser[T]
 
 func (t *settling[T]) Piece(i int) {

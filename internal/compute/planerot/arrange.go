@@ -2,14 +2,13 @@ package planerot
 
 import "slices"
 
-// Arrange orders turns of R^d so that successive turns rarely have a common axis. A processor runs
-// turns without a common axis at the same time, and turns with a common axis one after another.
-// Turns with a common axis keep their order, and other turns change different elements. So Apply
-// and ApplyInverse give the same bits as before. Fewer than d/8 turns stay as they are, because
-// they rarely have common axes. Arrange takes O(N) operations and O(N) memory for N turns.
+// Arrange orders turns of R^d so that successive turns rarely have a common axis: a processor runs
+// such turns at the same time. Turns with a common axis keep their order, so Apply and ApplyInverse
+// give the same bits as before. Fewer than d/8 turns stay as they are, because they rarely have
+// common axes. Arrange takes O(N) operations and O(N) memory for N turns.
 //
 // The level of a turn is one above the highest level of the earlier turns that share an axis with
-// it; turns of a level have no common axes.
+// it.
 func Arrange[T Float](d int, turns []Turn[T]) {
 	if len(turns) < d/8 {
 		return

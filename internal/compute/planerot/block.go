@@ -8,22 +8,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// kernels are the innermost loops of one tier and element type, with distances in bytes.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// turn[v-1] applies count rotations to a block with v vectors for each coordinate. Rotations
-	// are step bytes apart, from turns on. The axes of a rotation are at i and j bytes from its
-	// beginning.
+	// are step bytes apart. Its axes are i and j bytes from its beginning.
 	turn [mostVectors]func(block *T, turns *int32, count, step, i, j int)
-	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at
-	// block + j·step. It writes any values into the vectors up to the next multiple of lanes. leave
-	// writes the columns back.
+	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at block +
+	// j·step. It fills up to a multiple of lanes. leave writes the columns back.
 	enter, leave func(block *T, step int, x *T, stride, rows, cols int)
 }
 
 var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 
-// best returns the kernels of the highest tier, or nil for the reference.
 func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 const (
@@ -44,7 +40,6 @@ func (k *kernels[T]) elements(d, vectors int) int {
 	return max(1, squares) * k.lanes * k.lanes * vectors
 }
 
-// rows is ApplyRows for at least one row and one turn.
 func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	group := k.lanes * k.vectors(d)
 	block := pool.Get[[]T](&blocks)
@@ -60,7 +55,6 @@ func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse boo
 	pool.Put(&blocks, block)
 }
 
-// group is ApplyRows for n rows that fit a block.
 func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	bytes := simd.Size[T]()
 	vectors := (n + k.lanes - 1) / k.lanes

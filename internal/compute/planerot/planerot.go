@@ -1,29 +1,18 @@
 // Package planerot applies long lists of plane rotations to vectors and to the rows of matrices,
-// for float32 and float64.
+// for float32 and float64. A group of rows is transposed into a block, in which the elements of one
+// coordinate are adjacent, rotated there, and transposed back. A transposition takes O(d)
+// operations a row, and N rotations take O(N).
 //
-// Rotations of one vector are short scalar operations with unpredictable addresses. Rotations of
-// many rows use the vectors of the processor. A group of rows is transposed into a block, in which
-// the elements of one coordinate are adjacent, rotated there, and transposed back. A transposition
-// takes O(d) operations a row, and N rotations take O(N).
-//
-// Rotations of different axes commute. Arrange finds an order in which a rotation seldom waits for
-// another.
-//
-// Every product and every sum is rounded, in every tier, and no operation mixes rows. The result is
+// Every product and every sum is rounded, in every tier, and no operation mixes rows: the result is
 // a function of the row alone, with the same bits on every processor.
 package planerot
 
 import "fmt"
 
-// Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Turn is the rotation
-//
-//	y_I = Cos·x_I − Sin·x_J
-//	y_J = Sin·x_I + Cos·x_J
-//
-// of the coordinates I ≠ J. Kernels read a Turn as it lies in memory.
+// Turn is the rotation y_I = Cos·x_I − Sin·x_J, y_J = Sin·x_I + Cos·x_J of the coordinates I ≠ J.
+// Kernels read a Turn as it lies in memory.
 type Turn[T Float] struct {
 	I, J     int32
 	Cos, Sin T
@@ -35,16 +24,14 @@ func Pair[T Float](c, s, u, v T) (T, T) {
 	return T(c*u) - T(s*v), T(s*u) + T(c*v)
 }
 
-// Apply applies the turns to x, the first one first. Their axes must be
-// coordinates of x.
+// Apply applies the turns to x, the first one first. Their axes must be coordinates of x.
 func Apply[T Float](x []T, turns []Turn[T]) {
 	for _, g := range turns {
 		x[g.I], x[g.J] = Pair(g.Cos, g.Sin, x[g.I], x[g.J])
 	}
 }
 
-// ApplyInverse applies the inverses of the turns to x, the last one first: it
-// undoes Apply up to rounding.
+// ApplyInverse undoes Apply up to rounding.
 func ApplyInverse[T Float](x []T, turns []Turn[T]) {
 	for k := len(turns) - 1; k >= 0; k-- {
 		// Exchanging the axes is the inverse, with the same roundings.
@@ -87,11 +74,9 @@ func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	k.rows(dst, x, n, d, turns, inverse)
 }
 
-// transposing is the number of elements of a row that are transposed into a block and back in the
-// time of one rotation of the row in pure Go.
+// transposing elements are transposed and back in the time of one rotation in pure Go.
 const transposing = 8
 
-// reference is ApplyRows in pure Go.
 func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	// A function value is not inlined: the inlined loop would run out of registers.
 	apply := Apply[T]
@@ -105,9 +90,8 @@ func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	}
 }
 
-// Group returns the number of rows of d elements that ApplyRows rotates together. Callers should
-// divide work into multiples of this number. The number depends on the processor, but results do
-// not.
+// Group returns the number of rows of d elements that ApplyRows rotates together, of which callers
+// should divide work into multiples. Results do not depend on the number.
 func Group[T Float](d int) int {
 	if k := best[T](); k != nil {
 		return k.lanes * k.vectors(d)

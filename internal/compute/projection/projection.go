@@ -1,5 +1,4 @@
 // Package projection declares methods of the projections of package orf that only this module uses.
-// They compute a product tile by tile.
 package projection
 
 import (
@@ -7,8 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Tiler is a projection that computes XWᵀ tile by tile. The caller can process each tile while the
-// tile is in cache.
+// Tiler is a projection that computes XWᵀ tile by tile.
 type Tiler[T dense.Float] interface {
 	// ProjectTiles writes XWᵀ for the rows of x (n×d) into dst (n×m), which must not overlap x.
 	// ProjectTiles calls done.Finish once for every tile. Finish may overwrite the columns of its

@@ -23,7 +23,6 @@ type kernels[T dense.Float] struct {
 
 var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 
-// best returns the kernels of the highest tier, or nil for the reference.
 func best[T dense.Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 func take[T dense.Float](p *Pass[T]) {
@@ -61,7 +60,6 @@ func take[T dense.Float](p *Pass[T]) {
 	}
 }
 
-// shape returns the number of elements of a vector and the largest number of vectors of a panel.
 func shape[T dense.Float]() (lanes, vectors int) {
 	k := best[T]()
 	if k == nil {

@@ -1,6 +1,7 @@
-// Package rankone updates a matrix S, which stays in the first cache, token by token: a token
-// multiplies S by a vector, adds an outer product to S, and multiplies S by its query, in one pass
-// over the rows of S.
+// Package rankone updates a rows×columns matrix S token by token: a token multiplies S by a vector,
+// adds an outer product to S, and multiplies S by its query, in one pass over the rows of S. The
+// columns of S lie in panels of a few vectors of the processor, packed so that a panel fits the
+// first cache, and one call takes many tokens through the panel.
 //
 // S is dense, rows×columns. Its columns are independent, and lie in panels of a few vectors of the
 // processor. A panel is packed, so that all of its rows fit the first cache, and one call takes
@@ -23,8 +24,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
-// Pass is n tokens that pass a panel S with r = Rows rows and w = Width columns. In ascending order
-// token t computes
+// Pass is n tokens that pass an r×w panel S. In ascending order token t computes
 //
 //	u_t = β_t·(v_t − f_t·Σ_i c_ti·S_i), or β_t·v_t without Corrected
 //	S_i ← g_ti·S_i + k_ti·u_t
@@ -58,8 +58,7 @@ type Pass[T dense.Float] struct {
 	Space []T // scratch memory. It grows when necessary, and a caller may keep it for other passes
 }
 
-// Take takes the tokens through S. It allocates only if Space is too short, and panics if a slice
-// is too short for the shapes.
+// Take allocates only if Space is too short, and panics if another slice is too short.
 func (p *Pass[T]) Take() {
 	if p.K.Rows == 0 {
 		return
@@ -103,7 +102,6 @@ func (p *Pass[T]) check() {
 	}
 }
 
-// holds reports whether m has n rows of cols elements from element distance on.
 func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 	return cols == 0 || len(m.Data) >= (n-1)*m.Stride+distance+cols
 }
@@ -119,9 +117,9 @@ var panelBytes = cache.L1 / 2
 // blockRows does not follow the size of the cache, because the order of sums depends on it.
 const blockRows = 64
 
-// Columns returns the number of columns of a panel with so many rows, if left columns of S remain,
-// for tokens with or without Corrected. The last panel may be wider than left, with columns of
-// padding. The number depends on the processor, but results do not.
+// Columns returns the number of columns of a panel with so many rows, if left columns of S remain.
+// The last panel may be wider than left, with columns of padding. The number depends on the
+// processor, but results do not.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

@@ -2,7 +2,6 @@ package rankone
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// reference is Take in pure Go.
 func reference[T dense.Float](p *Pass[T]) {
 	var space [2][mostColumns]T
 	u, sum := space[0][:p.Width], space[1][:p.Width]
@@ -48,10 +47,8 @@ func reference[T dense.Float](p *Pass[T]) {
 	}
 }
 
-// mostColumns is the largest number of columns of a panel of the reference.
 const mostColumns = 64
 
-// read adds Σ_i c_i·s_i to sum.
 func (p *Pass[T]) read(sum, c, s []T) {
 	for i, a := range c[:p.Rows] {
 		for j, v := range s[i*p.Width:][:p.Width] {

@@ -1,8 +1,7 @@
 package scan
 
-// Above writes to list, in ascending order, all indices i with x[i] ≥ least, for whole groups of
-// rows, and returns the number of these indices. NaN is not listed. Above panics if list is shorter
-// than x.
+// Above writes to list, ascending, all indices i with x[i] ≥ least, for whole groups of rows, and
+// returns their number. NaN is not listed. Above panics if list is shorter than x.
 func Above(list []int32, x []float32, least float32) int {
 	groups := len(x) / GroupRows
 	if groups == 0 {

@@ -33,8 +33,7 @@ func ListedPlaces(n, words, width int) []uint32 {
 	return p
 }
 
-// RoundListed rounds x[i]·perStep, which is at most LargestOf(width), and writes the digits to a
-// query, at the places of ListedPlaces.
+// RoundListed writes the digits of x[i]·perStep, at most LargestOf(width), to a query.
 func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perStep T, width int) {
 	const magic = 3 << 22 // a float32 of this size has no fraction
 	var high, low int

@@ -26,9 +26,8 @@ const (
 )
 
 // longest is the largest number of words of a row whose sums of products fit in 32 bits, by width.
-// A digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4 or
-// fewer bits: sums over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below
-// 15·128·2²⁰ < 2³¹.
+// The odd number of a code is at most 255, or 15 for 4 or fewer bits: sums over 2¹⁶ elements are
+// below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below 15·128·2²⁰ < 2³¹.
 var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over
@@ -76,17 +75,14 @@ func DigitWords(words, width int) int {
 	return constantWords + (words+stripWords-1)/stripWords*stripWords*digits(width)
 }
 
-// digits returns the number of digits of a query for each byte of a row.
 func digits(width int) int { return digitsEach(width) * 8 / width }
 
-// digitsEach returns the number of digits of an element of a query.
 func digitsEach(width int) int { return min(2, (width+1)/2) }
 
 // Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
 // with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits,
 // from −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower
-// digits. The same words follow for the next bits of each byte. For codes of 1 and 2 bits there
-// are no upper digits.
+// digits. Words for the next bits of each byte follow. Codes of 1 and 2 bits have no upper digits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
@@ -124,16 +120,12 @@ func places(n, words, width int, f func(i, at, part int)) {
 	})
 }
 
-// Products sets dst[k·stride+i] to the product of row i with query k,
-//
-//	Σ (2·code − (2^width − 1))·whole
-//
-// over elements, for n rows and so many queries, with codes of 8, 4, 2 or 1 bits. digits are the
-// queries, one after another, in the layout of Digits.
-//
-// The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l,
-// where h, l and the addition are rounded to float32: it is the same in every tier. The error is at
-// most 2⁻²³ times |256·h| + |l|. For codes of 1 and 2 bits the result is l.
+// Products sets dst[k·stride+i] to the product Σ (2·code − (2^width − 1))·whole over the elements
+// of row i and query k, for n rows and so many queries, with codes of 8, 4, 2 or 1 bits. digits are
+// the queries, one after another, in the layout of Digits. The sums h over the upper digits and l
+// over the lower digits are exact. The result is 256·h + l, where h, l and the addition are rounded
+// to float32: it is the same in every tier. The error is at most 2⁻²³ times |256·h| + |l|. For
+// codes of 1 and 2 bits the result is l.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return
@@ -147,7 +139,6 @@ func Products(dst []float32, rows, digits []uint64, n, words, width, queries, st
 	}
 }
 
-// tierOfProducts returns the tier that runs Products and Sums.
 func tierOfProducts() simd.Tier {
 	if tier == simd.AVX512 && !byteProducts {
 		return simd.AVX2
@@ -179,7 +170,6 @@ func productsReference(dst []float32, rows, digits []uint64, n, words, queries, 
 	}
 }
 
-// dot returns the dot products of eight codes with two vectors of digits.
 func dot(codes, high, low uint64) (h, l int64) {
 	for range 8 {
 		c := int64(codes & 255)

@@ -1,7 +1,6 @@
-// Package scan multiplies a vector by rows of packed codes of 1, 2, 4 or 8 bits.
-//
-// A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block
-// of w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
+// Package scan multiplies a vector by rows of packed codes of 1, 2, 4 or 8 bits. A row is a
+// sequence of 64-bit words in blocks of 8 words, of which the last may be shorter. A block of w
+// words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
 // counted from the lowest bits, is the code of element j·2w + l of the block. Elements beyond the
 // end have code 0. The digits of a query are bytes in the order of the codes.
 //
@@ -15,13 +14,8 @@
 //	Sums(sums, rows, weights, n, words, width, 1, WeightWords(n))
 //	Collect(dst, sums, words, width)
 //
-// Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits
-// are those of one call if every slice but the last has a multiple of GroupRows rows.
-//
-// SignScores reads codes of 1 bit in groups of 64 rows, and looks up the products of four elements,
-// in 0.16 (d = 64) to 0.4 (d = 768) of the time of Products, which reads rows one by one.
-//
-// All sums are sums of integers, so that results are the same in every tier.
+// Rows may lie in several slices, with a call for each slice. The bits are those of one call if
+// every slice but the last has a multiple of GroupRows rows. Results are the same in every tier.
 package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
@@ -33,7 +27,6 @@ func Words(n, width int) int {
 	return n/64*width + (n%64*width+63)/64
 }
 
-// blocks calls f for each block of n elements, with its first element, first word and lanes.
 func blocks(words, width int, f func(element, word, lanes int)) {
 	for w, element := 0, 0; w < words; w += blockWords {
 		l := 2 * min(blockWords, words-w)
@@ -64,7 +57,6 @@ func Pack(row []uint64, codes []uint8, width int) {
 	})
 }
 
-// packBlock is Pack for all codes of a block.
 func packBlock(block []uint64, codes []uint8, width int) {
 	lanes := 2 * len(block)
 	for w := range block {
@@ -76,7 +68,6 @@ func packBlock(block []uint64, codes []uint8, width int) {
 	}
 }
 
-// Unpack reads the codes of a row.
 func Unpack(codes []uint8, row []uint64, width int) {
 	mask := uint64(1)<<width - 1
 	blocks(len(row), width, func(element, word, lanes int) {

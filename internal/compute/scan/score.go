@@ -2,8 +2,7 @@ package scan
 
 import "math"
 
-// Zero returns what the zero point of a scale adds to it. The zero point is the signed integer in
-// the lower half of the bits of the scale.
+// Zero returns what the zero point, the lower half of the bits of a scale, adds to the scale.
 func Zero(scale float32) float32 {
 	return scale - math.Float32frombits((math.Float32bits(scale)+1<<15)&^(1<<16-1))
 }

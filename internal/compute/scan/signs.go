@@ -21,10 +21,8 @@ const (
 
 func planes(n int) int { return (n + 7) / 8 }
 
-// SignWords returns the number of words of a group of signs of n elements.
 func SignWords(n int) int { return planes(n)*planeWords + factorWords }
 
-// SignTableWords returns the number of words of the tables of a query of n elements.
 func SignTableWords(n int) int { return planes(n) * planeTables }
 
 // PutSigns writes the signs of x and a factor to row i of a group that was cleared.

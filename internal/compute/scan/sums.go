@@ -21,21 +21,17 @@ const (
 	groupWords = zeroWord + 1
 )
 
-// WeightWords returns the number of words of the weights of n rows in the layout of Weigh.
 func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWords }
 
-// SumPlaces returns the number of elements of a weighted sum of rows of so many words, before
-// Collect.
+// SumPlaces returns the number of elements of a weighted sum before Collect.
 func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width) }
 
 // Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each
 // group of 64 rows a weight becomes a multiple of a step, the largest |w[i]·scales[i]| of the group
 // over Largest. The error of a weight is at most half a step. The last group may be shorter. If a
-// weight is NaN or ±Inf, the step of its group and the sums over the group are NaN.
-//
-// A group has 16 words with the multiples, in the layout of the kernels of the tier. One more word
-// has the step, and the sum of the multiples times 2^width − 1. The other words are for PartSum and
-// ZeroSum.
+// weight is NaN or ±Inf, the step of its group and the sums over the group are NaN. A group has 16
+// words with the multiples, in the layout of the kernels of the tier. One more word has the step,
+// and the sum of the multiples times 2^width − 1. The other words are for PartSum and ZeroSum.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -72,10 +68,9 @@ func ZeroSum(weights []uint64, group int) float32 {
 
 // Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
 // 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets in the layout of Weigh,
-// of which set k begins at word k·stride. Collect finds the elements of the sums.
-//
-// The sum of a group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of
-// the group and added. Both operations round: the results are the same in every tier.
+// of which set k begins at word k·stride. Collect finds the elements of the sums. The sum of a
+// group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of the group and
+// added. Both operations round: the results are the same in every tier.
 func Sums(dst []float32, rows, weights []uint64, n, words, width, sets, stride int) {
 	if n == 0 || sets == 0 {
 		return
@@ -106,7 +101,6 @@ func usual(group []uint64) bool {
 	return step >= 0x1p-110 && step <= math.MaxFloat32
 }
 
-// weighAgain rounds the weights of a group for which usual returns false.
 func weighAgain(group []uint64, w, scales []float32, odd int) {
 	var v [GroupRows]float64
 	peak := 0.0
@@ -132,8 +126,7 @@ func weighAgain(group []uint64, w, scales []float32, odd int) {
 	group[stepWord] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
 }
 
-// putWeight writes the multiple of row i of a group that was cleared: as two digits for AVX-512,
-// and as an integer of 16 bits otherwise.
+// putWeight writes two digits for AVX-512, and an integer of 16 bits otherwise.
 func putWeight(group []uint64, i int, whole int16) {
 	if tierOfProducts() == simd.AVX512 {
 		low := int8(whole)

@@ -3,8 +3,7 @@
 // The environment variable RANDFEAT_DISABLE turns tiers off at start. Its value is a list of
 // avx512, avx2, avxvnni and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off,
 // and leaves pure Go. The name avxvnni turns off no tier, but the instruction of [AVXVNNI]. Any
-// other name turns nothing off, and causes a line on standard error, as an unknown name in GODEBUG
-// does.
+// other name turns nothing off, and causes a line on standard error.
 package simd
 
 import (
@@ -16,11 +15,9 @@ import (
 	"unsafe"
 )
 
-// Tier is a set of instructions. The tiers of one architecture are ordered: a higher tier includes
-// the lower.
+// The tiers of one architecture are ordered: a higher tier includes the lower.
 type Tier int
 
-// The tiers.
 const (
 	Generic Tier = iota // pure Go
 	AVX2                // AVX2, FMA and F16C
@@ -28,7 +25,6 @@ const (
 	NEON                // ASIMD, which every arm64 processor has
 )
 
-// Size returns the size of an element in bytes.
 func Size[T float32 | float64]() int { return int(unsafe.Sizeof(T(0))) }
 
 // Of returns single if T is float32, and double if T is float64.
@@ -74,8 +70,8 @@ func (t Tier) String() string {
 	return "generic"
 }
 
-// allowed returns the highest tier up to t that the list does not disable, and writes
-// a line to warnings for each unknown name.
+// allowed returns the highest tier up to t that the list does not disable, and writes a line to
+// warnings for each unknown name.
 func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	for _, name := range names(disabled) {
 		switch name {

@@ -13,7 +13,6 @@ import (
 // most 2, and the condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
-// original is a copy of a lower triangle of order at most Block, before its inversion.
 type original[T dense.Float] [Block * Block]T
 
 // invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports
@@ -72,9 +71,7 @@ func (o *original[T]) condition(x dense.Matrix[T]) T {
 	return worst
 }
 
-// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal:
-//
-//	y_i = (w_i − Σ_{l<i} t_il·y_l) / λ_i.
+// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal.
 func substitute[T dense.Float](t, w dense.Matrix[T]) {
 	for i := range t.Rows {
 		row := w.Row(i)

@@ -22,9 +22,8 @@ type Scratch[T dense.Float] struct {
 }
 
 // PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is true.
-// The factor owns the memory of t. diag is the diagonal of t, or nil for ones. PanelFactor does not
-// read the elements of t on and above the diagonal. The strips of package matmul divide the rows.
-// For a strip B, with the rows A above and R below,
+// The factor owns the memory of t, whose elements below the diagonal PanelFactor reads. diag is the
+// diagonal of t, or nil for ones. For a strip B, with the rows A above and R below,
 //
 //	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,  or
 //	T_RB ← −T_RB·T_BB⁻¹,  T_BB ← T_BB⁻¹   for Tᵀ.
@@ -72,12 +71,8 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	return well
 }
 
-// Solve replaces the panel W by Y = T⁻¹·W. For each strip B, with the rows A above,
-//
-//	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
-//
-// which is one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W
-// by T⁻ᵀ·W, from the last strip to the first.
+// Solve replaces the panel W by Y = T⁻¹·W: for each strip B, with the rows A above, Y_B =
+// T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A, which is one product. For Tᵀ strips are in reverse order.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
 	case f.inverted:

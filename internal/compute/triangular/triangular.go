@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Block is the order of the triangles on the diagonal that a Factor inverts. A PanelFactor inverts
-// the smaller strips of package matmul.
+// Block is the order of the triangles on the diagonal that a Factor inverts.
 const Block = matmul.MaxInvert
 
 // Factor is a lower-triangular matrix T that is prepared for systems with T and Tᵀ. The zero value
@@ -28,13 +27,11 @@ var packs pool.Pair[matmul.Packed[float32], matmul.Packed[float64]]
 
 // Set sets f to the factor of the n×n matrix t. f owns the memory of t until the next call. diag is
 // the diagonal of t, or nil for ones. Set does not read the elements of t on and above the
-// diagonal.
-//
-// Set replaces each triangle of order Block on the diagonal by its inverse; the last triangle may
-// be smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its elements and
-// stores the reciprocals of diag on the diagonal. A solution by such an inverse would have a
-// residual that grows with the condition number, while the residual of substitution is a few units
-// of rounding.
+// diagonal. Set replaces each triangle of order Block on the diagonal by its inverse; the last
+// triangle may be smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its
+// elements and stores the reciprocals of diag on the diagonal. A solution by such an inverse would
+// have a residual that grows with the condition number, while the residual of substitution is a few
+// units of rounding.
 func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	f.t, f.inverted = t, f.inverted[:0]
 	for at := 0; at < t.Rows; at += Block {
@@ -52,9 +49,8 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 // Use sets f to the factor of the matrix of other, until the next call of Set on other.
 func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
 
-// Solve replaces W by T⁻¹·W. For each triangle B on the diagonal, with the rows R below,
-//
-//	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B.
+// Solve replaces W by T⁻¹·W: for each triangle B on the diagonal, with the rows R below, W_B ←
+// T_BB⁻¹·W_B and W_R ← W_R − T_RB·W_B.
 func (f *Factor[T]) Solve(w dense.Matrix[T]) {
 	n, packed := f.t.Rows, pool.Get[matmul.Packed[T]](&packs)
 	defer pool.Put(&packs, packed)
@@ -98,7 +94,6 @@ func block[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T]
 	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
 }
 
-// pivots returns elements at ≤ i < end of a diagonal, nil for a diagonal of ones.
 func pivots[T dense.Float](diag []T, at, end int) []T {
 	if diag == nil {
 		return nil

@@ -2,8 +2,7 @@ package vecmath
 
 import "math"
 
-// The functions of this file round every product and every sum, without fused operations: results
-// are the same in every tier.
+// The functions of this file round every product and every sum, in every tier.
 
 // Affine sets dst[i] = a·x[i] + b. dst may be x.
 func Affine[T Float](dst, x []T, a, b T) {
@@ -15,7 +14,6 @@ func AffineEach[T Float](x []T, a T, b []T, c T) {
 	affineEach(x, a, first(b, len(x)), c)
 }
 
-// Scale sets x[i] = a·x[i].
 func Scale[T Float](x []T, a T) {
 	affine(x, x, a, T(math.Copysign(0, -1))) // a number plus −0 is the number
 }
@@ -30,14 +28,12 @@ func AddScaled[T Float](y, x []T, a T) {
 	addScaled(first(y, len(x)), x, a)
 }
 
-// Max0 sets x[i] to c·x[i] where x[i] > 0, to +0 where −∞ < x[i] ≤ 0, and to NaN where x[i] is NaN
-// or −Inf.
+// Max0 sets x[i] to c·x[i] if x[i] > 0, to +0 if −∞ < x[i] ≤ 0, and to NaN if NaN or −Inf.
 func Max0[T Float](x []T, c T) {
 	max0(x, c)
 }
 
-// Sign sets x[i] to c where x[i] > 0, to −c where x[i] < 0, to +0 where x[i] = 0, and to NaN where
-// x[i] is NaN or infinite.
+// Sign sets x[i] to c if x[i] > 0, to −c if x[i] < 0, to +0 if 0, and to NaN if not finite.
 func Sign[T Float](x []T, c T) {
 	sign(x, c)
 }

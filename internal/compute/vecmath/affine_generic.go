@@ -26,8 +26,7 @@ func addScaledReference[T Float](y, x []T, a T) {
 	}
 }
 
-// max0Reference and signReference add v − v, which is 0 if v is finite and NaN otherwise, so that
-// NaN and ±Inf in x are not lost.
+// v − v is 0 if v is finite and NaN otherwise, so that NaN and ±Inf in x are not lost.
 
 func max0Reference[T Float](x []T, c T) {
 	for i, v := range x {

@@ -5,31 +5,24 @@ func Exp[T Float](dst, x []T) {
 	expMinus(first(dst, len(x)), x, 0)
 }
 
-// ExpMinus sets dst[i] = e^(x[i] − c), where the difference is rounded once. dst
-// may be x.
+// ExpMinus sets dst[i] = e^(x[i] − c), where the difference is rounded once.
 func ExpMinus[T Float](dst, x []T, c T) {
 	expMinus(first(dst, len(x)), x, c)
 }
 
-// ExpDiff sets dst[i] = e^((x[i] − a[i]) − b[i]), where both differences are
-// rounded, in this order. dst may be x, a or b.
+// ExpDiff sets dst[i] = e^((x[i] − a[i]) − b[i]), where both differences are rounded.
 func ExpDiff[T Float](dst, x, a, b []T) {
 	n := len(x)
 	expDiff(first(dst, n), x, first(a, n), first(b, n))
 }
 
-// ExpRelative sets
-//
-//	dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))),
-//
-// where each of the five operations is rounded. dst may be x, a or b.
+// ExpRelative sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))), all rounded.
 func ExpRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
 	n := len(x)
 	expRelative(first(dst, n), x, x0, first(a, n), a0, first(b, n), b0)
 }
 
-// ELU sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] where x[i] < 0; NaN where
-// x[i] is NaN or −Inf. dst may be x.
+// ELU sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] where x[i] < 0; NaN for −Inf.
 func ELU[T Float](dst, x []T) {
 	elu(first(dst, len(x)), x)
 }

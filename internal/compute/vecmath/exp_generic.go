@@ -58,7 +58,6 @@ func expOf(x float64) float64 {
 	return p * power(half) * power(int(n)-half)
 }
 
-// polynomial returns c[0] + c[1]·x + c[2]·x² + ….
 func polynomial(c []float64, x float64) float64 {
 	sum := 0.0
 	for k := len(c) - 1; k >= 0; k-- {
@@ -67,7 +66,6 @@ func polynomial(c []float64, x float64) float64 {
 	return sum
 }
 
-// power returns 2^n for −1022 ≤ n ≤ 1023.
 func power(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
 
 func logELUReference[T Float](dst, x []T) {

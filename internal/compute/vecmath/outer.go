@@ -1,7 +1,6 @@
 package vecmath
 
-// Outer adds to each row of a matrix a multiple of x and then sums the rows with
-// weights: for i in ascending order
+// Outer adds multiples of x to the rows of a matrix and sums the rows: for i in ascending order
 //
 //	s_i = s_i + a_i·x,  y = y + b_i·s_i
 //
@@ -14,23 +13,15 @@ func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 	}
 }
 
-// DecayOuter is Outer with a factor for each row: for i in ascending order
-//
-//	s_i = d_i·s_i + a_i·x,  y = y + b_i·s_i
-//
-// with the bits of Scale and two calls of AddScaled for each row. DecayOuter panics as Outer does.
+// DecayOuter is Outer with s_i = d_i·s_i + a_i·x, with the bits of Scale and AddScaled.
 func DecayOuter[T Float](s []T, stride int, d, a, b, x, y []T) {
 	if len(a) > 0 && len(x) > 0 {
 		decayOuter(matrix(s, stride, len(a), len(x)), stride, first(d, len(a)), a, first(b, len(a)), x, first(y, len(x)))
 	}
 }
 
-// SumRows adds the rows of a matrix in the layout of Outer, times weights, to y: for i in ascending
-// order
-//
-//	y = y + b_i·s_i
-//
-// with the bits of AddScaled for every row. SumRows panics as Outer does.
+// SumRows adds the rows s_i of a matrix in the layout of Outer to y: y = y + b_i·s_i for i in
+// ascending order, with the bits of AddScaled. SumRows panics as Outer does.
 func SumRows[T Float](s []T, stride int, b, y []T) {
 	if len(b) > 0 && len(y) > 0 {
 		sumRows(matrix(s, stride, len(b), len(y)), stride, b, y)

@@ -24,7 +24,6 @@ func peakSumReference[T Float](x, a, b []T) int {
 	return at
 }
 
-// partial is the number of partial sums of a sum of products.
 const partial = 32
 
 func sumOfSquaresReference[T Float](x []T) float64 { return dotReference(x, x) }

@@ -15,16 +15,12 @@ var twoOverPi = [...]uint64{
 	0xf0cfbc209af4361d,
 }
 
-// reduce returns n mod 4 and x − ½nπ = hi + lo for n = round(x/½π), where x is
-// finite and at least π/4. The relative error of hi + lo, |hi| ≤ π/4, is below
-// 2^−61 for every x [Payne & Hanek 1983].
-//
-// x = m·2^e with an integer m below 2^53. Digit i of 2/π, which has the weight
-// 2^−i, makes multiples of 4 of x/½π for i ≤ e − 2. The 192 digits from e − 1 on
-// leave an error of 2^−137, and x/½π is never nearer than 2^−62 to an integer.
-//
-// M. Payne, R. Hanek. Radian reduction for trigonometric functions. ACM SIGNUM
-// Newsletter 18, 1983.
+// reduce returns n mod 4 and x − ½nπ = hi + lo for n = round(x/½π), where x is finite and at least
+// π/4. The relative error of hi + lo, |hi| ≤ π/4, is below 2^−61 for every x [Payne & Hanek 1983].
+// x = m·2^e with an integer m below 2^53. Digit i of 2/π, which has the weight 2^−i, makes
+// multiples of 4 of x/½π for i ≤ e − 2. The 192 digits from e − 1 on leave an error of 2^−137, and
+// x/½π is never nearer than 2^−62 to an integer. M. Payne, R. Hanek. Radian reduction for
+// trigonometric functions. ACM SIGNUM Newsletter 18, 1983.
 func reduce(x float64) (quadrant uint64, hi, lo float64) {
 	b := math.Float64bits(x)
 	m, e := b&(1<<52-1)|1<<52, int(b>>52)-1075

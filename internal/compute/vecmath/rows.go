@@ -10,19 +10,15 @@ func PeakRows[T Float](peaks, x []T, stride, rows int) {
 	}
 }
 
-// ExpRows sets
-//
-//	x[i][j] = e^((x[i][j] − a[j]) − b[j]),  sums[j] = sums[j] + x[i][j]
-//
-// for the rows x[i] (rows×len(sums)) in ascending order. Every operation rounds. The exponentials
-// have the bits of [ExpDiff]. ExpRows panics as PeakRows does. a, b and sums must not overlap x.
+// ExpRows sets x[i][j] = e^((x[i][j] − a[j]) − b[j]) and adds x[i][j] to sums[j], for the rows x[i]
+// (rows×len(sums)) in ascending order. Every operation rounds, and exponentials have the bits of
+// [ExpDiff]. ExpRows panics as PeakRows does. a, b and sums must not overlap x.
 func ExpRows[T Float](x []T, stride, rows int, a, b, sums []T) {
 	if n := len(sums); rows > 0 && n > 0 {
 		expRows(matrix(x, stride, rows, n), stride, rows, first(a, n), first(b, n), sums)
 	}
 }
 
-// matrix returns the elements of a matrix, from the first to the last.
 func matrix[T Float](x []T, stride, rows, cols int) []T {
 	if stride < cols {
 		panic("vecmath: rows overlap")

@@ -30,8 +30,6 @@ func limitOf[T Float]() T {
 	return limit64
 }
 
-// withoutLarge returns the elements of x, at most group elements, with 0 in place of elements
-// beyond the limit.
 func withoutLarge[T Float](x []T) (small [group]T) {
 	limit := limitOf[T]()
 	for i, v := range x {
@@ -65,8 +63,7 @@ func Cos[T Float](dst, x []T) {
 	}
 }
 
-// Sincos sets sines[i] and cosines[i] to the sine and the cosine of x[i]. Either slice may be x.
-// sines and cosines must not overlap.
+// Sincos sets sines[i] to sin x[i] and cosines[i] to cos x[i]. The results must not overlap.
 func Sincos[T Float](sines, cosines, x []T) {
 	sines, cosines = first(sines, len(x)), first(cosines, len(x))
 	limit := limitOf[T]()

@@ -29,7 +29,6 @@ func cosOf(x float64) float64 {
 	return c
 }
 
-// sincosOf returns sin x and cos x with errors below 1 ulp.
 func sincosOf(x float64) (s, c float64) {
 	a := math.Abs(x)
 	if !(a <= math.MaxFloat64) {
@@ -54,15 +53,15 @@ func sincosOf(x float64) (s, c float64) {
 	return s, c
 }
 
-// sine returns sin(hi + lo) for |hi| ≤ π/4, given z = hi². The polynomial is
-// minimax relative to the sine and wrong by 2^−57.
+// sine returns sin(hi + lo) for |hi| ≤ π/4, given z = hi². The polynomial is minimax relative to
+// the sine and wrong by 2^−57.
 func sine(hi, lo, z float64) float64 {
 	q := polynomial(minimax.Sine.Double, z)
 	return hi + (hi*z*q + lo*(1-z/2))
 }
 
-// cosine returns cos(hi + lo) for |hi| ≤ π/4, given z = hi². The polynomial is
-// minimax relative to the cosine and wrong by 2^−63.
+// cosine returns cos(hi + lo) for |hi| ≤ π/4, given z = hi². The polynomial is minimax relative to
+// the cosine and wrong by 2^−63.
 func cosine(hi, lo, z float64) float64 {
 	q := polynomial(minimax.Cosine.Double, z)
 	h := z / 2

@@ -1,8 +1,5 @@
-// Package welford accumulates means and their standard errors, one value at a time, without
-// cancellation [Welford 1962].
-//
-//   - [Welford 1962] B. P. Welford. Note on a method for calculating corrected sums of squares and
-//     products. Technometrics 4(3).
+// Package welford accumulates means and standard errors without cancellation [Welford 1962: Note on
+// a method for calculating corrected sums of squares and products, Technometrics 4(3)].
 package welford
 
 import "math"

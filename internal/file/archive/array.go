@@ -43,7 +43,6 @@ func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	return safetensors.Tensor{DType: dtype, Shape: shape, Data: data}, true
 }
 
-// dtypeOf returns the type in files of the elements of v, "" if v is not a slice of numbers.
 func dtypeOf(v any) safetensors.DType {
 	switch v.(type) {
 	case []uint8:
@@ -64,13 +63,11 @@ func dtypeOf(v any) safetensors.DType {
 	return ""
 }
 
-// isArray reports whether Write writes values of the type as a tensor.
 func isArray(t reflect.Type) bool {
 	_, ok := tensorOf(reflect.Zero(t).Interface())
 	return ok
 }
 
-// fill writes the elements of the tensor to v, a pointer to a slice or a matrix.
 func fill(v any, t safetensors.Tensor) error {
 	switch m := v.(type) {
 	case *dense.Matrix[float32]:

@@ -1,5 +1,4 @@
-// Package archive writes maps, projections, kernels, sums, states and models as safetensors files
-// or bytes, and reads them back to the bit.
+// Package archive writes values as safetensors files or bytes, and reads them back to the bit.
 //
 // A value is a struct of exported fields, or a value of an interface type or pointer type of
 // package registry. Each part of a value has a name: the name of the value and the names of fields,
@@ -19,8 +18,7 @@
 // A value with derived data implements registry.Made, and Write writes a struct from which Read
 // makes the value again. Metadata of every file are format (randfeat), kind, version, type (float32
 // or float64) and checksum: the CRC-32 (IEEE, 8 hexadecimal digits) of "key\nvalue\n" for all other
-// metadata, sorted by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor,
-// sorted by name.
+// metadata, by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor, by name.
 //
 // A file must be complete, and every tensor and every key must be a part of the value. Memory is
 // proportional to the bytes that Read has read.

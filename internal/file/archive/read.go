@@ -13,10 +13,11 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Read reads a value that Write wrote with the same T, V and name, to the end of r. The error
-// begins with of, a package. It names the part that is missing, damaged, unknown or of another
-// type, or wraps the error of r. No input makes Read panic or allocate more than a multiple of the
-// bytes that r has delivered.
+// Read reads a value that Write wrote with the same T, V and name, to the end of r.
+//
+// The error begins with of, a package. It names the part that is missing, damaged, unknown or of
+// another type, or wraps the error of r. No input makes Read panic or allocate more than a multiple
+// of the bytes that r has delivered.
 func Read[T dense.Float, V any](r io.Reader, of, name string) (v V, err error) {
 	f, err := safetensors.Read(r)
 	err = decode(f, err, true, of, name, typeName[T](), reflect.ValueOf(&v).Elem())
@@ -51,7 +52,6 @@ func decode(f *safetensors.File, err error, shares bool, of, name, element strin
 	return wrap(of, err)
 }
 
-// decoder removes the parts of a value from metadata and tensors of a file.
 type decoder struct {
 	metadata map[string]string
 	tensors  map[string]safetensors.Tensor
@@ -74,7 +74,6 @@ func (d *decoder) file(f *safetensors.File, name, element string, v reflect.Valu
 	return nil
 }
 
-// header checks and removes the metadata that every file has.
 func (d *decoder) header(f *safetensors.File, name, element string) error {
 	switch got := d.metadata[formatKey]; {
 	case got != format:
@@ -97,7 +96,6 @@ func (d *decoder) header(f *safetensors.File, name, element string) error {
 	return nil
 }
 
-// finish returns an error if metadata or tensors are left.
 func (d *decoder) finish() error {
 	for _, key := range slices.Sorted(maps.Keys(d.metadata)) {
 		return fmt.Errorf("metadata: %.80q is unknown", key)
@@ -108,7 +106,6 @@ func (d *decoder) finish() error {
 	return nil
 }
 
-// text removes the text of the given name from the metadata and returns it.
 func (d *decoder) text(name string) (string, error) {
 	s, ok := d.metadata[name]
 	if !ok {
@@ -118,8 +115,7 @@ func (d *decoder) text(name string) (string, error) {
 	return s, nil
 }
 
-// part fills v, which is zero, from the part of the given name. depth counts the interfaces around
-// v.
+// depth counts the interfaces around v.
 func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	if isArray(v.Type()) {
 		return d.array(name, v)
@@ -201,7 +197,6 @@ func (d *decoder) list(name string, n int, v reflect.Value, depth int) error {
 	return nil
 }
 
-// dynamic fills an interface or a pointer with a value of the kind of the given name.
 func (d *decoder) dynamic(name, kindName string, v reflect.Value, depth int) error {
 	if depth == deepest {
 		return fmt.Errorf("metadata: %.200q is more than %d values deep", name, deepest)

@@ -7,11 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// littleEndian reports whether memory has the byte order of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// viewOf returns the bytes of v, which share its memory, if v is a slice of float32, uint32 or
-// uint64 in the byte order of files.
+// viewOf returns bytes in the memory of v if the byte order is that of files.
 func viewOf(v any) (data []byte, ok bool) {
 	switch x := v.(type) {
 	case []float32:

@@ -41,7 +41,6 @@ func Write[T dense.Float, V any](w io.Writer, of, name string, v V) error {
 	return wrap(of, err)
 }
 
-// Marshal returns the bytes that Write writes.
 func Marshal[T dense.Float, V any](of, name string, v V) ([]byte, error) {
 	var b bytes.Buffer
 	err := Write[T](&b, of, name, v)
@@ -80,7 +79,6 @@ func Changed(data []byte, change func(f *safetensors.File)) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// checksum returns the checksum of all tensors and all other metadata.
 func checksum(f *safetensors.File) string {
 	sum := crc32.NewIEEE()
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
@@ -101,7 +99,6 @@ func typeName[T dense.Float]() string { return reflect.TypeFor[T]().String() }
 
 type encoder struct{ file safetensors.File }
 
-// part adds the part v of the given name. depth counts the interfaces around v.
 func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	if isRecord(v) {
 		return fields(name, v, func(name string, v reflect.Value) error { return e.part(name, v, depth) })
@@ -142,7 +139,6 @@ func canBeNil(k reflect.Kind) bool {
 	return k == reflect.Interface || k == reflect.Pointer || k == reflect.Slice
 }
 
-// dynamic adds the value of an interface or a pointer.
 func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	if depth == deepest {
 		return fmt.Errorf("%s is more than %d values deep", name, deepest)
@@ -159,7 +155,6 @@ func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	return e.part(inside(name, k.Of), reflect.ValueOf(recipe), depth+1)
 }
 
-// inside returns the name of the recipe, of type t, of the interface with the given name.
 func inside(name string, t reflect.Type) string {
 	if t.Kind() == reflect.Struct {
 		return name
@@ -169,7 +164,6 @@ func inside(name string, t reflect.Type) string {
 
 func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
 
-// isRecord reports whether Write writes v field by field.
 func isRecord(v reflect.Value) bool { return v.Kind() == reflect.Struct && !isArray(v.Type()) }
 
 // fields calls f for each field of the struct v that is in files, with the name of the part. The

@@ -14,7 +14,6 @@ type Made interface {
 	Recipe() (any, error)
 }
 
-// Kind is a type of recipes of an interface or of a pointer.
 type Kind struct {
 	Name string
 	Of   reflect.Type
@@ -37,7 +36,6 @@ func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	}
 }
 
-// Named returns the values by the names of their types, for Register.
 func Named(values ...any) map[string]any {
 	named := make(map[string]any)
 	for _, v := range values {
@@ -46,7 +44,6 @@ func Named(values ...any) map[string]any {
 	return named
 }
 
-// recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 
 // RegisterFunc adds a function that returns the recipe of a V. It serves a V that is not Made
@@ -66,7 +63,6 @@ func Of(v any) (any, error) {
 	return v, nil
 }
 
-// Names returns the names of the kinds of the interface or pointer I.
 func Names[I any]() []string {
 	var names []string
 	for _, k := range kinds[reflect.TypeFor[I]()] {

@@ -7,13 +7,11 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// BothSeparate returns the probability P₁₂ that two orthogonal, uniformly random directions in R^d
-// both separate two points at the angle θ. A direction separates two points if its inner products
-// with the points differ in sign. For d ≥ 3
+// BothSeparate returns the probability that two orthogonal, uniformly random directions in R^d both
+// separate two points at the angle θ, to 1e-12: that the inner products with the points differ in
+// sign. The probability is max(0, 2θ/π − 1) for d = 2, and for d ≥ 3
 //
-//	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
-//
-// computed with an error below 1e-12. For d = 2 the probability is max(0, 2θ/π − 1).
+//	2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ.
 func BothSeparate(d int, theta float64) float64 {
 	switch {
 	case d == 1:
@@ -25,9 +23,8 @@ func BothSeparate(d int, theta float64) float64 {
 		// integral away from the singularity at δ = π/2.
 		return 2*theta/math.Pi - 1 + BothSeparate(d, math.Pi-theta)
 	}
-	// At d = 3 and θ = π/2 the integrand has a logarithm at δ = π/2. The substitution δ = θ(1−t²)
-	// turns the integrand into t³·log t. No point of the quadrature has a sin²δ within 1e-12 of 1,
-	// where Hypergeo is inaccurate.
+	// The substitution δ = θ(1−t²) turns the logarithm at δ = π/2 into t³·log t. No point of the
+	// quadrature has a sin²δ within 1e-12 of 1, where Hypergeo is inaccurate.
 	integral := quad.Fixed(func(t float64) float64 {
 		sin := math.Sin(theta * (1 - t*t))
 		return 2 * theta * theta * t * t * t * mathext.Hypergeo(1, 1, float64(d+1)/2, sin*sin)

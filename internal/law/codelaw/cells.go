@@ -6,9 +6,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Cells is a symmetric scalar quantiser. It rounds a number x with Edges[j] ≤ |x| < Edges[j+1] to
-// Levels[j] with the sign of x. Edges ascend from Edges[0] = 0, and the last cell has no upper
-// edge.
+// Cells rounds a number x with Edges[j] ≤ |x| < Edges[j+1] to Levels[j] with the sign of x. Edges
+// ascend from Edges[0] = 0, and the last cell has no upper edge.
 type Cells struct{ Edges, Levels []float64 }
 
 // Uniform returns n cells of width step, with levels at their midpoints.
@@ -20,7 +19,6 @@ func Uniform(n int, step float64) Cells {
 	return c
 }
 
-// jump returns the difference of levels at edge j.
 func (c Cells) jump(j int) float64 {
 	if j == 0 {
 		return c.Levels[0]

@@ -40,15 +40,11 @@ func scaledErfc(x float64) float64 {
 // lower dimensions the Fourier integrand decays too slowly.
 const CorrectedDimension = 32
 
-// Corrected returns the moments in R^d of s/(sᵀu), where s is the code: A = B = 1 and
-// C = E ‖s‖²/(sᵀu)². d is at least CorrectedDimension, or at least 4 for one cell per sign.
-//
-// With N = ‖s‖² and M = sᵀu, C = ∫ t·E[N·e^(−tM)] dt. On the sphere ‖y‖² = d, the expectation of a
-// product of functions of the coordinates is a quotient of Fourier integrals
-//
-//	∫ e^(iωd)·G(ω) dω / ∫ e^(iωd)·(1+2iω)^(−d/2) dω
-//
-// where G is the product of the expectations of each function times e^(−iωy²) over a Gaussian y.
+// Corrected returns the moments in R^d of s/(sᵀu), where s is the code: A = B = 1 and C = E
+// ‖s‖²/(sᵀu)². d is at least CorrectedDimension, or at least 4 for one cell per sign. With N = ‖s‖²
+// and M = sᵀu, C = ∫ t·E[N·e^(−tM)] dt. On the sphere ‖y‖² = d, the expectation of a product of
+// functions of the coordinates is ∫ e^(iωd)·G(ω) dω / ∫ e^(iωd)·(1+2iω)^(−d/2) dω, where G is the
+// product of the expectations of each function times e^(−iωy²) over a Gaussian y.
 func (c Cells) Corrected(d int) Moments {
 	if len(c.Levels) == 1 {
 		return SignsCorrected(d)
@@ -67,7 +63,6 @@ func (c Cells) Corrected(d int) Moments {
 	at, weight := make([]float64, points), make([]float64, points)
 	quad.Legendre{}.FixedLocations(at, weight, 0, last)
 
-	// tilt[i] has the factors e^(−t·s·u) of all nodes.
 	tilt := make([][]float64, points)
 	for i, tau := range at {
 		t := tau / along
@@ -109,8 +104,8 @@ func (c Cells) Corrected(d int) Moments {
 // node is a point y ≥ 0 of a quadrature over the normal density of |y|, and the level of y/√d.
 type node struct{ y, weight, level float64 }
 
-// gaussianNodes returns a Gauss–Legendre rule over the cells. Its panels resolve e^(−iωy²) up to
-// the largest ω.
+// gaussianNodes returns a Gauss–Legendre rule over the cells. The panels of the rule resolve
+// e^(−iωy²) up to the largest ω.
 func (c Cells) gaussianNodes(root, largest float64) []node {
 	const points, reach = 12, 9.0
 	var nodes []node

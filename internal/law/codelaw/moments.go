@@ -2,7 +2,6 @@ package codelaw
 
 import "math"
 
-// Moments are the moments of the vector s that a code stands for, over uniform unit vectors u.
 type Moments struct {
 	Along       float64 // A = E sᵀu
 	AlongSquare float64 // B = E (sᵀu)²

@@ -7,24 +7,19 @@ import (
 )
 
 // AngularIID is the law of the features sign(wᵀx)/√m of the angular kernel 1 − 2θ/π: MSE =
-// 4u(1−u)/m. The lengths of rows do not matter. The zero vector has no error, because sign(0) = 0.
+// 4u(1−u)/m. The zero vector has no error, because sign(0) = 0.
 func AngularIID(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(_ int, u float64) float64 { return 4 * u * (1 - u) / float64(m) })
 }
 
 // AngularORF is AngularIID for orthogonal rows, with the covariance 4(P₁₂ − u²) of two rows of a
-// block. P₁₂ is the probability that both rows separate x from y: for d ≥ 3
-//
-//	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
-//
-// with an error below 1e-12, and for d = 2 it is max(0, 2u − 1).
+// block, where P₁₂ is the probability codelaw.BothSeparate that both rows separate x from y.
 func AngularORF(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(d int, u float64) float64 {
 		return blocks(m, d, 4*u*(1-u), 4*(codelaw.BothSeparate(d, u*math.Pi)-u*u))
 	})
 }
 
-// angular returns law(d, u) for a law that depends on the angle alone.
 func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 {
 	z := newPair(x, y, m)
 	switch {
@@ -54,8 +49,7 @@ func arcCosine(psi float64) (first, second float64) {
 		sin, cos := math.Sincos(psi)
 		return sin - psi*cos, psi*(1+2*cos*cos) - 3*sin*cos
 	}
-	// With the terms t_i and u_i of sin ψ and sin 2ψ they are −Σ 2i·t_i and Σ (i−1)·u_i without the
-	// terms that cancel, i < 1 and i < 2.
+	// With the terms t_i, u_i of sin ψ, sin 2ψ they are −Σ_{i≥1} 2i·t_i and Σ_{i≥2} (i−1)·u_i.
 	t, u := psi, 2*psi
 	for i := 1.0; i < 12; i++ {
 		step := -psi * psi / (2 * i * (2*i + 1))

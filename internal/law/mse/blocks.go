@@ -12,7 +12,6 @@ func blocks(m, block int, v, c float64) float64 {
 	return math.Max(v/n+p/n*c/n, 0)
 }
 
-// pairs returns the number of ordered pairs of terms of one block.
 func pairs(m, block int) float64 {
 	size, rest := float64(block), float64(m%block)
 	return float64(m/block)*size*(size-1) + rest*(rest-1)

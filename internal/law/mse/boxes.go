@@ -3,12 +3,10 @@ package mse
 import "math"
 
 // OfBoxes is the law of the features of rff.Boxes, whose thresholds are parts of the interval [0,
-// 1]. apart returns the disjoint intervals between x and y. The estimate is
-//
-//	7/24 + 11/24·A₁ + 5/24·A₂ + 1/24·A₃,  Var A_q = 1/m + (1 − 1/m)·B^q − ρ^(2q),
-//
-// where m = counts[q−1], ρ is the mean of the sign −1 on apart(x, y) and 1 elsewhere, S the mean
-// over m equal strata of the squared mean in the stratum, and B = (mρ² − S)/(m − 1).
+// 1]. apart returns the disjoint intervals between x and y. The estimate is 7/24 + 11/24·A₁ +
+// 5/24·A₂ + 1/24·A₃ with Var A_q = 1/m + (1 − 1/m)·B^q − ρ^(2q), where m = counts[q−1], ρ is the
+// mean of the sign −1 on apart(x, y) and 1 elsewhere, S the mean over m equal strata of the squared
+// mean in the stratum, and B = (mρ² − S)/(m − 1).
 func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
 	e := closed{source: derived, mse: func(x, y []float64, _ int) (sum float64) {
 		if !finite(x) || !finite(y) {

@@ -11,10 +11,9 @@
 //
 //	MSE = v/m + (⌊m/b⌋·b(b−1) + r(r−1))·c/m²,  r = m mod b.
 //
-// Every law takes points of all sizes that float64 has: exponents are added before an exponential
-// is taken, so that a result is 0 or +Inf only if it is out of the range of float64. Coordinates
-// that are NaN or infinite give NaN. Every Error panics if x and y differ in length or are empty,
-// and if m < 1. An Error takes O(d) operations and O(√d) terms of a series or of a quadrature.
+// A result is 0 or +Inf only if it is out of range. Coordinates that are NaN or infinite give NaN.
+// Every Error panics if x and y differ in length or are empty, and if m < 1. An Error takes O(d)
+// operations and O(√d) terms of a series or of a quadrature.
 //
 // docs/maps.md has the derivations and accuracies; docs/references.md has the papers.
 package mse

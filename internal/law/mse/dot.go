@@ -10,13 +10,11 @@ import (
 
 // DotProduct returns the law of the features wᵀx/√m of the dot product over frequencies of the
 // ensemble e, and nil if no law is known. Factors of orf.Hadamard and Rotations of orf.Givens must
-// be given. With P = ‖x‖²‖y‖² + 2s², independent rows have
-//
-//	MSE = (P − s²)/m,  or  (T − s²)/m of fixed length, with T = dP/(d+2),
-//
-// and orthogonal rows, for m ≤ d, (1/m)·((d−m)/(d−1))·(T − s²), and 2T/(dm) more with lengths from
-// χ(d) [Choromanski et al. 2017]. The other ensembles have the law of orthogonal rows with another
-// T. The law panics if Factors is below 1 and if Rotations is below 0.
+// be given. With P = ‖x‖²‖y‖² + 2s², independent rows have MSE = (P − s²)/m, or (T − s²)/m of fixed
+// length, with T = dP/(d+2), and orthogonal rows, for m ≤ d, (1/m)·((d−m)/(d−1))·(T − s²), and
+// 2T/(dm) more with lengths from χ(d) [Choromanski et al. 2017]. The other ensembles have the law
+// of orthogonal rows with another T. The law panics if Factors is below 1 and if Rotations is below
+// 0.
 func DotProduct(e orf.Ensemble) Error {
 	var law func(z pair, m int) float64
 	switch e := e.(type) {
@@ -55,9 +53,8 @@ func (z pair) hadamard(m, k int, fixedLength bool) float64 {
 	return z.withoutReplacement(m, order, t, fixedLength)
 }
 
-// givens is the law of orthogonal rows for a product of n ≥ 0 rotations, with T = d·G_n for
-//
-//	G_n = P/(d+2) + (1 − (d+2)/(2d(d−1)))^n·(Σ x_i²y_i² − P/(d+2)).
+// givens is the law of orthogonal rows for a product of n ≥ 0 rotations, with T = d·G_n for G_n =
+// P/(d+2) + (1 − (d+2)/(2d(d−1)))^n·(Σ x_i²y_i² − P/(d+2)).
 func (z pair) givens(m, n int, fixedLength bool) float64 {
 	if n < 0 {
 		panic(fmt.Sprintf("mse: Givens.Rotations = %d, want at least 0", n))

@@ -6,12 +6,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Exponential has the laws of features of the Gaussian or the softmax kernel over three ensembles.
 // The zero ExponentialLaw stands for a law that is not known.
 type Exponential struct{ IID, Haar, Simplex ExponentialLaw }
 
-// ofTerms returns the laws of a mean of terms of the variance v, relative to the square of the
-// kernel. haar and simplex are the covariances of two terms of one block in the same unit.
+// haar and simplex are the covariances of two terms of one block relative to the squared kernel.
 func ofTerms(term func(z pair) product, haar, simplex func(z pair) float64) Exponential {
 	over := func(covariance func(z pair) float64) ExponentialLaw {
 		return ExponentialLaw{relative: func(z pair, m int) product {
@@ -47,12 +45,10 @@ type ExponentialLaw struct {
 	before   func(x, y []float64) (px, qy []float64) // maps the points first, unless nil
 }
 
-// Gaussian is the law of features of the Gaussian kernel.
 func (l ExponentialLaw) Gaussian(x, y []float64, m int) float64 {
 	return l.times(x, y, m, -1, 2)
 }
 
-// Softmax is the law of features of the softmax kernel.
 func (l ExponentialLaw) Softmax(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 2)
 }
@@ -74,8 +70,7 @@ func (l ExponentialLaw) times(x, y []float64, m int, a, b float64) float64 {
 	return e.value(z)
 }
 
-// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c). The factors may be beyond the range of
-// float64 where the product is not.
+// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c), whose factors may be out of range.
 type product struct {
 	v, norms, dot, c float64
 }

@@ -66,11 +66,8 @@ func ConfluentExcess(d int, t float64) float64 {
 // is below 1e-18: both are roughly exp(−2t²/d).
 func far(d int) float64 { return 60 + 6*math.Sqrt(float64(d)) }
 
-// tail returns ₁F₁(d; d/2; −t) for t > far(d),
-//
-//	Γ(d/2)/Γ(−d/2)·t^(−d)·Σ_s (d)_s(d/2+1)_s/(s!·t^s),
-//
-// summed while its terms fall. The factor is 0 for even d.
+// tail returns ₁F₁(d; d/2; −t) = Γ(d/2)/Γ(−d/2)·t^(−d)·Σ_s (d)_s(d/2+1)_s/(s!·t^s) for t > far(d).
+// The factor is 0 for even d.
 func tail(d int, t float64) float64 {
 	n, half := float64(d), float64(d)/2
 	if d%2 == 0 || n*(half+1) >= t {
@@ -112,7 +109,6 @@ func damped(a, b, t float64) float64 {
 // neither the factor nor the terms leave the range of float64.
 type decay struct{ rest float64 }
 
-// due returns the part of the factor to apply at terms of the given size, 1 for small terms.
 func (d *decay) due(size float64) float64 {
 	const part = 300
 	if d.rest < part || math.Abs(size) < 1e120 {

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Rows has what laws need to know of M frequencies of R^D: their Ensemble, nil if it is not known.
 type Rows struct {
 	Ensemble orf.Ensemble
 	M, D     int
@@ -29,14 +28,12 @@ func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 	return r
 }
 
-// Law is what theory knows of the estimate that a map computes. The constructor of the map makes
-// its Law. The zero Law knows nothing.
+// Law is what theory knows of the estimate that a map computes. The zero Law knows nothing.
 type Law struct {
 	rows Rows
 	over func(r Rows) (Estimate, bool)
 }
 
-// Estimate is a law over given frequencies.
 type Estimate struct {
 	// Name names the features, the frequencies and the source of the law.
 	Name string
@@ -53,7 +50,6 @@ type Estimate struct {
 	Moments func(x, y []float64) (mean, variance float64, ok bool)
 }
 
-// Lawful is a map that knows its Law. The maps of package rff are Lawful.
 type Lawful interface{ Law() Law }
 
 // Over returns the law of the same features over other frequencies.
@@ -62,7 +58,6 @@ func (l Law) Over(r Rows) Law {
 	return l
 }
 
-// Estimate returns the law over the frequencies of the map, if it is known.
 func (l Law) Estimate() (Estimate, bool) {
 	if l.over == nil {
 		return Estimate{}, false
@@ -122,7 +117,7 @@ func (l Law) through(name string, points func(x, y []float64) (px, py []float64)
 // Dim returns the dimension of the frequencies of the map, 0 if it has none.
 func (l Law) Dim() int { return l.rows.D }
 
-// difference returns x − b. Coordinates beyond the range of float64 become its largest number.
+// Coordinates beyond the range of float64 become its largest number.
 func difference(x, b []float64) []float64 {
 	z := floats.SubTo(make([]float64, len(x)), x, b)
 	for i, v := range z {
@@ -133,7 +128,6 @@ func difference(x, b []float64) []float64 {
 	return z
 }
 
-// closed is an error in closed form and, for Exponential laws, the error relative to the kernel.
 type closed struct {
 	source        string
 	mse, relative Error
@@ -161,18 +155,15 @@ func (c closed) estimate(name string, scale float64, m int) Estimate {
 	return e
 }
 
-// OfGaussian is the law of features with the relative errors of terms, for the Gaussian kernel of
-// length-scale 1/√scale. source is the source of terms over independent rows.
+// source is the source of terms over independent rows.
 func OfGaussian(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Gaussian)
 }
 
-// OfSoftmax is OfGaussian for the softmax kernel exp(scale·xᵀy).
 func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Softmax)
 }
 
-// derived is the source of laws that follow from the covariance of two rows, which comments derive.
 const derived = "from the covariance of two rows"
 
 func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {
@@ -193,7 +184,6 @@ func (t Exponential) law(features, source string, scale float64, kernel func(l E
 	})
 }
 
-// OfDotProduct is the law of DotProduct.
 func OfDotProduct() Law {
 	return lawOf("DotProduct", 1, func(e orf.Ensemble) (closed, bool) {
 		c := closed{source: derived, mse: DotProduct(e)}
@@ -205,7 +195,6 @@ func OfDotProduct() Law {
 	})
 }
 
-// OfAngular is the law of Angular.
 func OfAngular() Law {
 	return lawOf("Angular", 1, func(e orf.Ensemble) (closed, bool) {
 		switch e.(type) {
@@ -226,8 +215,8 @@ func OfIndependent(features, source string, rows orf.Ensemble, scale float64, ms
 	})
 }
 
-// OfScheme is the law of features h(x)/√m·f_k(w_iᵀx) over independent rows, by Plane. noise is the
-// relative error of values of f.
+// OfScheme is the law of features h(x)/√m·f_k(w_iᵀx), independent rows w_i and a relative error
+// noise of f.
 func OfScheme(h func(x []float64) float64, f []func(t float64) float64, noise float64) Law {
 	return Law{over: func(r Rows) (Estimate, bool) {
 		return Estimate{
@@ -242,8 +231,7 @@ func OfScheme(h func(x []float64) float64, f []func(t float64) float64, noise fl
 	}}
 }
 
-// times returns √s·x. Coordinates beyond the range of float64 stay at its end, where laws are at
-// their limits.
+// Coordinates beyond the range of float64 stay at its end, where laws are at their limits.
 func times(s float64, x []float64) []float64 {
 	if s == 1 {
 		return x

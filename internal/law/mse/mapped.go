@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// mapped returns Px. Coordinates beyond the range of float64 become its largest number, at which
-// exponentials are 0 or infinite too.
+// Coordinates beyond the range of float64 become its largest number.
 func mapped(p dense.Matrix[float64], x []float64) []float64 {
 	if p.Cols != len(x) {
 		panic(fmt.Sprintf("mse: a point of R^%d, want one of R^%d for a matrix %d×%d", len(x), p.Cols, p.Rows, p.Cols))

@@ -8,11 +8,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Error is a mean squared error at the points x and y with m frequencies.
 type Error = func(x, y []float64, m int) float64
 
-// pair is what the laws need to know of two points of R^d. Values beyond the range of float64 are
-// ±Inf. All values are NaN if a coordinate is NaN or infinite.
+// pair is what the laws need to know of two points of R^d. Values out of range are ±Inf. All values
+// are NaN if a coordinate is NaN or infinite.
 type pair struct {
 	x, y   []float64
 	d      int
@@ -115,13 +114,12 @@ func angle(x, y []float64) float64 {
 	return 2 * math.Atan2(minus, plus)
 }
 
-// supplement returns π − θ without cancellation.
 func supplement(x, y []float64) float64 {
 	plus, minus := directions(x, y)
 	return 2 * math.Atan2(plus, minus)
 }
 
-// directions returns ‖a+b‖ and ‖a−b‖, or 1 and 1 if x or y is 0.
+// directions returns 1 and 1 if x or y is 0.
 func directions(x, y []float64) (plus, minus float64) {
 	if isZero(x) || isZero(y) {
 		return 1, 1

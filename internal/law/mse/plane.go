@@ -46,8 +46,7 @@ func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, va
 	return mean, variance, false
 }
 
-// plane is w in the plane of x and y, at the distance r and the angle φ from x: wᵀx = sx·r·cos φ
-// and wᵀy = sy·r·cos(φ − turn).
+// In the plane of x and y, wᵀx = sx·r·cos φ and wᵀy = sy·r·cos(φ − turn).
 type plane struct {
 	f            []func(t float64) float64
 	sx, sy, turn float64

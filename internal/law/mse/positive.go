@@ -9,12 +9,9 @@ import (
 )
 
 // Positive is the law of the features exp(wᵀx − ‖x‖²/2)/√m of the softmax kernel: for independent
-// rows MSE = S²·(e^p − 1)/m [Choromanski et al. 2021]. Two rows v, w of a block have the covariance
-//
-//	c = e^(−‖x‖²−‖y‖²)·(₁F₁(d; d/2; p/2) − e^p) ≤ 0
-//
-// if they are orthogonal, and in a simplex the mean of ₁F₁ that SimplexExcess has in place of ₁F₁
-// [Reid et al. 2023].
+// rows MSE = S²·(e^p − 1)/m [Choromanski et al. 2021]. Two orthogonal rows v, w of a block have the
+// covariance e^(−‖x‖²−‖y‖²)·(₁F₁(d; d/2; p/2) − e^p) ≤ 0, and rows of a simplex the mean of ₁F₁
+// that SimplexExcess has in place of ₁F₁ [Reid et al. 2023].
 var Positive = Optimal(0)
 
 // Hyperbolic is the law of the 2m features exp(±wᵀx − ‖x‖²/2)/√(2m) of the softmax kernel: for
@@ -75,9 +72,7 @@ func Damped(damping []float64, basis dense.Matrix[float64]) Exponential {
 }
 
 // excessLog returns the logarithm of the second moment of φ(x)φ(y) over its squared mean, for 2n
-// dimensions of damping a in which ‖x+y‖² = p:
-//
-//	log((1−4a)^(2n)·(1−8a)^(−n)) + p/(1−8a) ≥ 0.
+// dimensions of damping a in which ‖x+y‖² = p: log((1−4a)^(2n)·(1−8a)^(−n)) + p/(1−8a).
 func excessLog(a, n, p float64) float64 {
 	// (1−4a)² = 1−8a + 16a²
 	return n*math.Log1p(16*a*a/(1-8*a)) + p/(1-8*a)

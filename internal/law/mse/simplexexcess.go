@@ -9,7 +9,7 @@ import (
 // SimplexExcess returns E[₁F₁(d; d/2; (1 + κ·sin 2α)t)] − e^(2t), times e^(−2t) for t > 0, for d ≥
 // 1, κ = −1/(d−1) and α of density ∝ (sin α·cos α)^(d−1) on [0, π/2]: for t > 0 the covariance of
 // exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean, for two rows v, w of a simplex
-// block. In R¹ κ counts as 0, and the result is ConfluentExcess.
+// block. In R¹ κ counts as 0.
 //
 // It is ConfluentExcess plus Σ_k (d)_k/((d/2)_k k!)·E[(1 + κ·sin 2α)^k − 1]·t^k, with powers by a
 // recursion without cancellation and expectations by 64 nodes. For t ≥ 0 the relative error is
@@ -27,7 +27,7 @@ func SimplexExcess(d int, t float64) float64 {
 // SimplexEvenExcess returns the mean of the excess for κ and −κ, as in SimplexExcess but times
 // e^(−4t) for t > 0: the covariance of cosh(vᵀz) and cosh(wᵀz) over their second moment, t =
 // ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2. Odd powers of κ never enter the
-// sum. Above far(d), where the value is below e^(−t), it is 0.
+// sum. Above far(d) it is 0.
 func SimplexEvenExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return 0
@@ -37,7 +37,6 @@ func SimplexEvenExcess(d int, t float64) float64 {
 	return oblique(d, t, 4, step, value)
 }
 
-// simplexCosine returns the cosine κ = −1/(d−1) of the angle between two rows of a simplex block.
 // In R¹ no two rows share a block.
 func simplexCosine(d int) float64 {
 	if d == 1 {
@@ -92,13 +91,12 @@ const obliqueNodes = 64
 type obliqueNode struct{ sine, gap, weight float64 }
 
 // sinesOfTwice returns nodes, with weights that add up to 1, for Gauss–Legendre quadrature over δ =
-// 2α − π/2 of functions of t times 1 ± κ·sin 2α. The density ∝ cos^(d−1) δ, even in δ, lies below
-// exp(−(d−1)δ²/2): beyond 9 standard deviations it is negligible.
+// 2α − π/2 of functions of t times 1 ± κ·sin 2α. The density ∝ cos^(d−1) δ lies below
+// exp(−(d−1)δ²/2): negligible beyond 9 deviations.
 func sinesOfTwice(d int, t float64) [obliqueNodes]obliqueNode {
 	end := math.Min(math.Pi/2, 9/math.Sqrt(float64(d-1)))
 	if d == 2 && t < -1 {
-		// Here 1 + κ·sin 2α goes down to 0. ₁F₁ at −u is (1−u)·e^(−u), which is negligible beyond u
-		// = 70.
+		// Here 1 + κ·sin 2α → 0: ₁F₁ at −u is (1−u)·e^(−u), negligible beyond u = 70.
 		end = math.Min(end, math.Sqrt(-140/t))
 	}
 	var at, weights [obliqueNodes]float64

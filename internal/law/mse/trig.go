@@ -3,14 +3,10 @@ package mse
 import "math"
 
 // Trig is the law of the features [cos(wᵀx), sin(wᵀx)]/√m of the Gaussian kernel: for independent
-// rows
-//
-//	MSE = (1 − e^(−q))²/(2m)
-//
-// [Sutherland & Schneider 2015]. The features of the softmax kernel are e^(‖x‖²/2) times as large
-// and have e^p·S⁻² times this error [Choromanski et al. 2021]. Two orthogonal rows of a block have
-// the covariance ₁F₁(d; d/2; −q/2) − e^(−q) for d ≥ 2, simplex rows ½(ρ(κ) + ρ(−κ)) − e^(−q) with
-// ρ(κ) = E[₁F₁(d; d/2; −(1 + κ·sin 2α)q/2)] and α as in SimplexExcess.
+// rows MSE = (1 − e^(−q))²/(2m) [Sutherland & Schneider 2015]. The features of the softmax kernel
+// have e^p·S⁻² times this error [Choromanski et al. 2021]. Two orthogonal rows of a block have the
+// covariance ₁F₁(d; d/2; −q/2) − e^(−q) for d ≥ 2, simplex rows ½(ρ(κ) + ρ(−κ)) − e^(−q) with ρ(κ)
+// = E[₁F₁(d; d/2; −(1 + κ·sin 2α)q/2)] and α as in SimplexExcess.
 var Trig = ofTerms(
 	func(z pair) product {
 		e := math.Expm1(-z.q)

@@ -3,15 +3,13 @@ package residual
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Map is a map that may lack a part of its kernel. The maps of package rff are.
 type Map[T dense.Float] interface {
 	// Residual returns nil if ‖φ(x)‖² is or estimates k(x, x).
 	Residual() Residual[T]
 }
 
 // Residual is a map whose features are those of the projections of k(x, ·) onto a subspace. So
-// ‖φ(x)‖² ≤ k(x, x), and the difference is the residual variance of a process with the kernel k,
-// given its values in the subspace.
+// ‖φ(x)‖² ≤ k(x, x), and the difference is the variance given the subspace.
 type Residual[T dense.Float] interface {
 	// AddResiduals adds weight·k(x_i, x_i) − ‖φ_i‖² to dst_i, for the rows φ_i = √weight·φ(x_i) of
 	// phi. It adds 0 if the difference may be rounding.

@@ -5,14 +5,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Fill sets every element of x to v.
 func Fill[T dense.Float](x []T, v T) {
 	for i := range x {
 		x[i] = v
 	}
 }
 
-// Zero sets every element of m to zero.
 func Zero[T dense.Float](m dense.Matrix[T]) {
 	for i := range m.Rows {
 		clear(m.Row(i))

@@ -9,19 +9,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Head returns the columns of head i of n heads.
 func Head[T dense.Float](m dense.Matrix[T], i, n int) dense.Matrix[T] {
 	return Heads(m, i, i+1, n)
 }
 
-// Heads returns the columns of the heads from ≤ i < to of n heads.
 func Heads[T dense.Float](m dense.Matrix[T], from, to, n int) dense.Matrix[T] {
 	d := m.Cols / n
 	return m.ColRange(from*d, to*d)
 }
 
-// CheckHeads returns an error unless heads of queries can read keyHeads heads of keys, and memory
-// holds an element for each head.
+// CheckHeads returns an error unless heads of queries can read keyHeads heads of keys.
 func CheckHeads[T dense.Float](heads, keyHeads int) error {
 	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
 		return fmt.Errorf("Heads = %d, KeyHeads = %d, want at least 1 and Heads a multiple of KeyHeads", heads, keyHeads)

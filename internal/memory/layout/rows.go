@@ -8,7 +8,6 @@ import (
 // NoRow stands for no row in a list of rows.
 const NoRow = -1
 
-// IsZero reports whether all elements of x are zero.
 func IsZero[T dense.Float](x []T) bool {
 	for _, v := range x {
 		if v != 0 {
@@ -45,7 +44,6 @@ func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], rows []int) 
 	return gathered
 }
 
-// Rows returns a copy of the rows of m with the given numbers.
 func Rows[T dense.Float](m dense.Matrix[T], at []int) dense.Matrix[T] {
 	rows := dense.New[T](len(at), m.Cols)
 	for i, from := range at {

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Tokens is memory for points (queries or keys) and the same number of outputs or values.
 type Tokens[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
 var tokens pool.Pair[Tokens[float32], Tokens[float64]]
@@ -20,7 +19,6 @@ func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.M
 	return m, m.points.Rows(n), m.values.Rows(n)
 }
 
-// Release returns m, which may be nil, to the pool.
 func (m *Tokens[T]) Release() {
 	if m != nil {
 		pool.Put(&tokens, m)
@@ -50,7 +48,6 @@ func ValidOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values 
 	return keys, values, copies
 }
 
-// Count returns the number of true elements.
 func Count(valid []bool) int {
 	n := 0
 	for _, counts := range valid {

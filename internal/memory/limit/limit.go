@@ -10,13 +10,11 @@ import (
 	"unsafe"
 )
 
-// Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int if it is
-// smaller. With a microsecond per iteration, 2⁴⁰ iterations take twelve days.
+// Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int.
 const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 
 // Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems. It does not
-// depend on the memory of the machine, so that a program has the same errors on every machine. If a
-// smaller block exceeds the memory of the machine, Go ends the program.
+// depend on the memory of the machine, so that a program has the same errors on every machine.
 const Most = 1 << (30 + 10*(bits.UintSize/64))
 
 // Memory returns nil if a block of elements of T, whose number is the product of the counts, has at
@@ -42,7 +40,6 @@ func Memory[T any](counts ...int) error {
 	return nil
 }
 
-// text returns a size in bytes in the largest unit in which it is at least 1.
 func text(size float64) string {
 	units := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0

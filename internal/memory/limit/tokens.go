@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Tokens is the largest number of tokens that a state accepts from a file or from another state.
-// It is half of the largest int, so that the state can take in another Tokens tokens.
+// Tokens is the largest number of tokens that a state accepts from a file or from another state. It
+// is half of the largest int, so that the state can take in another Tokens tokens.
 const Tokens = math.MaxInt / 2
 
 // CheckMerge returns an error if states of n and of more tokens have more than Tokens together.

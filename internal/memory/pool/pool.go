@@ -28,7 +28,6 @@ type Pair[A, B any] struct {
 // Get returns a value of type V, which is A or B, as [Of.Get] does.
 func Get[V, A, B any](p *Pair[A, B]) *V { return of[V](p).Get() }
 
-// Put returns v to the pool, as [Of.Put] does.
 func Put[V, A, B any](p *Pair[A, B], v *V) { of[V](p).Put(v) }
 
 func of[V, A, B any](p *Pair[A, B]) *Of[V] {

@@ -20,7 +20,6 @@ func (b *Buffer[T]) Shape(rows, cols int) {
 	b.Data = Resize(b.Data, rows*b.stride)
 }
 
-// Rows returns the first n rows.
 func (b *Buffer[T]) Rows(n int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: n, Cols: b.cols, Data: b.Data[:n*b.stride], Stride: b.stride}
 }

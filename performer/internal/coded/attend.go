@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// LeastQueries is the least number of queries for which codes of keys and values repay the time
-// that it takes to make them.
+// LeastQueries is the least number of queries for which codes repay the time to make them.
 const LeastQueries = 64
 
 // Takes reports whether Attend can compute a in 8 bits: scores are products of at most
@@ -33,7 +32,6 @@ func Attend[T dense.Float](a tiles.Attention[T]) {
 	c.end()
 }
 
-// attend computes the outputs, and reports whether the codes of keys and values are still there.
 func (c *call[T]) attend() bool {
 	if c.store.exact || !c.store.large() {
 		c.run()
@@ -50,7 +48,6 @@ func (c *call[T]) end() {
 	pool.Put(&calls, c)
 }
 
-// call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	tiles.Attention[T]
 	store      *store[T]
@@ -61,7 +58,6 @@ type call[T dense.Float] struct {
 
 var calls pool.Pair[call[float32], call[float64]]
 
-// begin encodes keys and values, and sets how queries are divided into blocks.
 func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.Attention = a
 	if c.store == nil {
@@ -78,7 +74,6 @@ func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.blocks.choose(c)
 }
 
-// divide divides the queries into blocks of rows queries, which begin at multiples of rows.
 func (c *call[T]) divide(rows int) {
 	c.rows, c.skip = rows, c.Mask.Place(0)%rows
 	if c.skip < 0 {
@@ -112,7 +107,6 @@ func (c *call[T]) blockSize() int {
 	return rows
 }
 
-// Piece computes the outputs of a block of queries.
 func (c *call[T]) Piece(i int) {
 	if c.blocks != nil {
 		i = c.pieces() - 1 - i // the last blocks may take the longest

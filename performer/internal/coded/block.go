@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// block is the scratch memory of one goroutine for a block of queries. Matrices have a column for
-// each query.
+// block is the scratch memory of one goroutine for a block of queries. Matrices of a block have a
+// column for each query.
 type block[T dense.Float] struct {
 	encoding encoding[T]
 	lo, hi   int // queries
@@ -63,8 +63,7 @@ func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
 	b.later.begin(len(b.totals), c.V.Cols)
 }
 
-// later holds what tiles add to sums besides products of codes, until one product of matrices adds it
-// for many tiles.
+// later holds what tiles add besides products of codes, until one product adds it for many.
 type later struct {
 	tiles            int                     // at most mostLater
 	peaks, counts    scratch.Buffer[float32] // tiles×queries: logarithms, and sums of weights over 255
@@ -73,7 +72,6 @@ type later struct {
 	shifts, unused   []float32
 }
 
-// mostLater is the number of tiles after which a product adds them.
 const mostLater = 32
 
 func (l *later) begin(queries, columns int) {
@@ -86,7 +84,6 @@ func (l *later) begin(queries, columns int) {
 	l.shifts, l.unused = scratch.Resize(l.shifts, queries), scratch.Resize(l.unused, queries)
 }
 
-// addPart adds the keys of a part of a tile, or of some tiles without codes, to the sums.
 func (b *block[T]) addPart(c *call[T], p tiles.Part) {
 	if t := p.From / c.store.size; c.coded(t, b.lo) {
 		b.add(c, t, p)
@@ -106,7 +103,6 @@ func (b *block[T]) release() {
 	pool.Put(&blocks, b)
 }
 
-// encode encodes queries, and computes their scores of centres of tiles.
 func (b *block[T]) encode(c *call[T], q, centres dense.Matrix[T]) {
 	n := bytedot.Padded(q.Rows)
 	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q), c.store.dither)
@@ -218,8 +214,6 @@ func (b *block[T]) addLater(c *call[T]) {
 // weights, most weights are rounded to zero whatever their thresholds are.
 const leastMean = 4
 
-// close closes the pairs of a tile whose query does not see the key, and the pairs of keys before
-// the part.
 func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32]) {
 	for j := range y.Rows {
 		row, key := y.Row(j), t*c.store.size+j

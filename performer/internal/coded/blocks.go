@@ -21,8 +21,8 @@ const (
 	together     = 4  // blocks of queries whose scored queries are scored together
 )
 
-// The places of the queries that choose the keys of a block of queries, counted from the first place
-// of the block. With a causal mask none is behind a query of the block.
+// The places of the queries that choose the keys of a block of queries, counted from the first
+// place of the block. With a causal mask none is behind a query of the block.
 var (
 	scoredCausal = [...]int{-48, -32, -16, 0}
 	scoredAll    = [len(scoredCausal)]int{8, 24, 40, 56}
@@ -75,9 +75,8 @@ func ChosenBlocks[T dense.Float](a tiles.Attention[T], threshold float64, eightB
 	return c.blocks.orders
 }
 
-// SweepBlocks returns outputs of AttendBlocks, to rounding, for some queries, which ascend, with
-// each of several thresholds, which descend. read[t][i] is the number of keys that the query
-// rows[i] reads with threshold t.
+// SweepBlocks returns outputs of AttendBlocks, to rounding, for ascending queries and descending
+// thresholds. read[t][i] is the number of keys that the query rows[i] reads with threshold t.
 func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []float64, eightBits bool) (outs []dense.Matrix[T], read [][]int) {
 	s := &sweep[T]{rows: rows}
 	for range thresholds {
@@ -90,7 +89,6 @@ func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []f
 	return s.outs, s.read
 }
 
-// sweep is a call of SweepBlocks. A piece is a block of queries.
 type sweep[T dense.Float] struct {
 	call[T]
 	rows []int
@@ -146,7 +144,6 @@ func (x *chooser[T]) choose(c *call[T]) {
 	x.call = nil
 }
 
-// Piece chooses blocks of keys for some blocks of queries.
 func (x *chooser[T]) Piece(i int) {
 	n := x.call.pieces()
 	i = (n+together-1)/together - 1 - i // the last blocks take the longest
@@ -250,7 +247,6 @@ func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.
 	return parts
 }
 
-// scoring is the scratch memory of one goroutine that computes the weights of scored queries.
 type scoring[T dense.Float] struct {
 	list, places []int // of scored queries; the first query of a block counts as one place before it
 	blocks       int   // of keys, that a scored query sees

@@ -10,15 +10,12 @@ import (
 )
 
 const (
-	// Largest is a size of values whose sums do not overflow float32, for up to 2²⁴ keys with
-	// weights of 255.
+	// Values up to Largest have finite sums in float32, for 2²⁴ keys with weights of 255.
 	Largest = 0x1p96
 
-	// Smaller multiplies larger values.
 	Smaller = 0x1p-32
 )
 
-// again computes the outputs that are not finite from smaller values.
 func (c *call[T]) again() {
 	first, peak := c.Dst, PeakOf(c.V)
 	if peak <= Largest || layout.Finite(first) {
@@ -40,8 +37,7 @@ func (c *call[T]) shrunk() tiles.Attention[T] {
 }
 
 // Mend replaces the elements of outputs that are not finite by elements computed from smaller
-// values. Finite elements do not change, so that they do not depend on the size of values that
-// their query does not see.
+// values. Finite elements stay, so that they do not depend on values that their query does not see.
 func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T]) {
 	for i := range outputs.Rows {
 		to := outputs.Row(i)

@@ -15,8 +15,7 @@ const Outlying = 8
 
 // outlyingValues reports whether a row of x, count rows of values less their mean and rows of
 // zeros, is an outlier. The size of a row is that of its largest element in units of the mean size
-// of its column. So a column that is large in all rows makes no outlier, and neither do columns
-// that are zero in most rows.
+// of its column. So a column that is large in all rows or zero in most makes no outlier.
 func outlyingValues[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	const together = 16 // rows that stay in the first cache
 	e := pool.Get[encoding[T]](&encodings)

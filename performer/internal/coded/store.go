@@ -71,7 +71,6 @@ func (s *store[T]) tilesOf(n int) int { return (n + s.size - 1) / s.size }
 
 func (s *store[T]) centre(t int) []T { return s.centres.Rows(t + 1).Row(t) }
 
-// Piece encodes a tile.
 func (s *store[T]) Piece(t int) {
 	lo := t * s.size
 	hi := min(lo+s.size, s.k.Rows)
@@ -102,21 +101,17 @@ func (s *store[T]) Piece(t int) {
 }
 
 // compensate adds the mean of what rounding left over of the values of tile t to their mean, so
-// that averages with equal weights have no error. Otherwise errors of equal values, which are
-// equal, would not average out.
+// that averages with equal weights have no error.
 func (s *store[T]) compensate(t int, means []T, count int) {
 	for l, scale := range s.values[t].Scales {
 		means[l] -= T(scale) * T(s.values[t].Sum(l)) / T(count)
 	}
 }
 
-// most is the largest size of a code.
 const most = 127
 
-// usualKeys reports whether codes with the given scales stand for x, rotated differences of count
-// keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
-// scores do, and lose no significant digits. No key is so much larger than most that their mean is
-// far from most keys.
+// usualKeys reports whether codes with the given scales stand for x whatever the size of a query
+// is: products with scales overflow only if scores do, and lose no significant digits.
 func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
@@ -131,7 +126,6 @@ func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	return size
 }
 
-// finite reports whether the rows of x that count, which are keys from key lo on, are finite.
 func (s *store[T]) finite(x dense.Matrix[T], lo int) bool {
 	if s.valid == nil {
 		return layout.Finite(x)
@@ -163,7 +157,6 @@ func (s *store[T]) overflows(t int, scale, offset float32) bool {
 	return !(s.reach[t]*max(scale, -scale)+max(offset, -offset) <= math.MaxFloat32)
 }
 
-// large reports whether sums of the values may overflow float32.
 func (s *store[T]) large() bool {
 	for _, size := range s.sizes {
 		if !(size <= Largest) {
@@ -174,8 +167,7 @@ func (s *store[T]) large() bool {
 }
 
 // less sets mean to the mean of the rows of x that count, which are keys from key lo on. It returns
-// x less the mean in memory, and the number of rows that count, at least 1. Rows that do not count
-// are zero.
+// x less the mean, with zeros for other rows, and the number of rows, at least 1.
 func (s *store[T]) less(e *encoding[T], memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) (y dense.Matrix[T], count int) {
 	memory.Shape(x.Rows, x.Cols)
 	y = memory.Rows(x.Rows)
@@ -201,7 +193,6 @@ func (s *store[T]) less(e *encoding[T], memory *scratch.Buffer[T], x dense.Matri
 
 func (s *store[T]) counts(j int) bool { return s.valid == nil || s.valid[j] }
 
-// encoding is the scratch memory of one goroutine for codes.
 type encoding[T dense.Float] struct {
 	keys, values, rotated scratch.Buffer[T]
 	products              scratch.Buffer[T] // of the dither and keys

@@ -5,7 +5,6 @@ package cost
 
 import "fmt"
 
-// Shape holds the sizes that determine the cost of attention.
 type Shape struct {
 	Queries, Keys int // Lq and Lk
 	Dim, Values   int // d and dv
@@ -22,20 +21,14 @@ type Shape struct {
 	ElementSize int
 }
 
-// Cost is the number of operations of a call of Forward.
 type Cost struct {
-	// MACs is the number of multiply-adds of the matrix products.
 	MACs float64
 
-	// Exps is the number of exponentials.
 	Exps float64
 }
 
 // expMACs is the number of multiply-adds that take as long as one exponential with its maximum,
-// subtraction and sum. It was measured in package performer on one processor with 512-bit vectors,
-// d = dv = 64. A multiply-add in float64 takes twice as long as in float32, and an exponential a
-// little more than twice. Both take half the time in vectors twice as long, so the ratios hold for
-// other vectors.
+// subtraction and sum, measured with 512-bit vectors and d = dv = 64.
 const (
 	expMACs32 = 50
 	expMACs64 = 60
@@ -43,11 +36,8 @@ const (
 
 const chunkRows = 64 // tokens of a chunk of causal linear attention
 
-// Exact returns the cost of exact attention:
-//
-//	MACs = P·(d + dv),  Exps = P,
-//
-// where P is the number of pairs that see each other, Lq·Lk or ½·L·(L+1).
+// Exact returns the cost MACs = P·(d + dv), Exps = P of exact attention, where P is the number of
+// pairs that see each other, Lq·Lk or ½·L·(L+1).
 func (s Shape) Exact() Cost {
 	s.check()
 	pairs := float64(s.Queries) * float64(s.Keys)
@@ -57,12 +47,9 @@ func (s Shape) Exact() Cost {
 	return Cost{MACs: pairs * (float64(s.Dim) + float64(s.Values)), Exps: pairs}
 }
 
-// Linear returns the cost of linear attention:
-//
-//	MACs = (Lq + Lk)·m·(d + dv + 1),  Exps = (Lq + Lk)·m,
-//
-// without d if the features are not projections. Causal attention adds the pairs in chunks of c =
-// 64 tokens, L·c·(m + dv + 1).
+// Linear returns the cost of linear attention, MACs = (Lq + Lk)·m·(d + dv + 1), without d if the
+// features are not projections, and Exps = (Lq + Lk)·m. Causal attention adds the pairs in chunks
+// of c = 64 tokens, L·c·(m + dv + 1).
 func (s Shape) Linear() Cost {
 	s.check()
 	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1

@@ -8,8 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// features computes the features of a map for queries and of a map for keys, or their logarithms if
-// both maps are LogMaps.
 type features[T dense.Float] struct {
 	query, key rff.Map[T]
 	logs       bool
@@ -61,8 +59,7 @@ func (f *features[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
 	}
 }
 
-// isELU reports whether a map has the features elu+1. Most of these take one addition, and their
-// logarithms take a transcendental function.
+// Most features elu+1 take one addition, and their logarithms take a transcendental function.
 func isELU[T dense.Float](m rff.Map[T]) bool {
 	_, ok := m.Kernel().(kernels.ELU)
 	return ok

@@ -15,10 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options has the fields of performer.LinearOptions.
 type Options struct{ Causal, Unnormalised bool }
 
-// Attention is linear attention with a map for queries and one for keys.
 type Attention[T dense.Float] struct {
 	Query, Key rff.Map[T]
 	Options
@@ -41,7 +39,7 @@ type Fractional[T dense.Float] interface {
 // Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators
 // and of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators
 // of several sets of features add up to the fractions of attention with all of these features.
-// Without keys numerators and denominators are zero. The fields are views of one matrix.
+// Without keys numerators and denominators are zero.
 type Fractions[T dense.Float] struct {
 	Numerators         dense.Matrix[T] // Lq×dv
 	Denominators       dense.Matrix[T] // Lq×1
@@ -115,7 +113,6 @@ func (a *Attention[T]) Forward(c sequence.Call[T]) {
 	}
 }
 
-// forwardAll computes the outputs of queries that all see all keys that count.
 func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 	if c.Q.Rows == 0 || c.V.Cols == 0 {
 		return

@@ -10,10 +10,8 @@ import (
 // products without an effect could otherwise change its sign.
 func Divide[T dense.Float](dst, sums []T, total T) {
 	total += 0
-	// Multiplication by a reciprocal r with r·total = 1 is accurate enough, also for elements equal
-	// to total. The nearest number to 1/total is such an r for six totals in seven. The nearest
-	// number or the next larger number is such an r for thirteen totals in fourteen. There is no
-	// such r out of range.
+	// A reciprocal r with r·total = 1 is accurate enough, also for elements equal to total. For
+	// thirteen totals in fourteen r is the nearest number to 1/total, or the next larger one.
 	r := 1 / total
 	if r*total < 1 {
 		r += r * (1.5 * Roundoff[T]())

@@ -33,8 +33,7 @@ func ExponentOf(x float64) int64 {
 // IsExtreme reports whether n is the exponent of a number beyond ±maxLog.
 func IsExtreme(n int64) bool { return n != None && (n < -maxExponent || n > maxExponent) }
 
-// LogOf returns the logarithm of an exponent n other than [None]: n·ln 2, or the x with the extreme
-// exponent n.
+// LogOf returns n·ln 2 for n other than [None], or the x with the extreme exponent n.
 func LogOf(n int64) float64 {
 	if !IsExtreme(n) {
 		return float64(n) * math.Ln2

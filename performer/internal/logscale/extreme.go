@@ -5,8 +5,7 @@ import "math"
 // weight is log φ_if + R_f, the logarithm of the weight of a sum for a query, as three summands.
 type weight struct{ log, high, low float64 }
 
-// over returns a − b = (a.log − b.log) + (a.high − b.high) + (a.low − b.low), nearly as if only the
-// result were rounded. NaN and ±Inf have the effect that they have in this formula.
+// over returns a − b = (a.log − b.log) + (a.high − b.high) + (a.low − b.low), rounded once.
 func (a weight) over(b weight) float64 {
 	// Neither a difference of quarters nor the sum of two differences overflows.
 	x, dx := difference(a.log/4, b.log/4)
@@ -18,8 +17,7 @@ func (a weight) over(b weight) float64 {
 	return 4 * (z + (dz + ((dx - dy) + (a.low-b.low)/4)))
 }
 
-// difference returns x − y, rounded, and the rounding error. The error is NaN if the difference is
-// NaN [Knuth 1998].
+// difference returns x − y, rounded, and the rounding error or NaN [Knuth 1998].
 func difference(x, y float64) (d, rest float64) {
 	d = x - y
 	taken := d - x

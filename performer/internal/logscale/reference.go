@@ -10,7 +10,6 @@ import (
 
 // Reference holds an integer exponent N_f for each feature: sums have terms exp(ℓ_jf − R_f) with
 // R_f = N_f·ln 2. A larger exponent multiplies the sums by a power of two, which rounds nothing.
-//
 // R_f is stored as high + low, where high is exact for |N_f| ≤ 2¹² in float32 and 2²¹ in float64.
 // The difference of two large logarithms thus has no error beyond the rounding of the logarithms.
 // An extreme exponent stands for a number of T, which is R_f: see [ExponentOf].
@@ -25,7 +24,6 @@ type Reference[T dense.Float] struct {
 	ln2High, ln2Low, growth T
 }
 
-// NewReference returns the reference of m features without keys.
 func NewReference[T dense.Float](m int) *Reference[T] {
 	r := &Reference[T]{
 		exponent: make([]int64, m),
@@ -86,7 +84,6 @@ func (r *Reference[T]) Set(f int, n int64) {
 // Exponents returns the exponent of each feature. The caller must not change them.
 func (r *Reference[T]) Exponents() []int64 { return r.exponent }
 
-// Copy sets r to other.
 func (r *Reference[T]) Copy(other *Reference[T]) {
 	copy(r.exponent, other.exponent)
 	r.extreme.Store(other.extreme.Load())
@@ -97,7 +94,6 @@ func (r *Reference[T]) Copy(other *Reference[T]) {
 	copy(r.limit, other.limit)
 }
 
-// Change says that the exponent of a feature has grown.
 type Change struct {
 	Feature  int
 	From, To int64

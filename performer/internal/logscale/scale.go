@@ -7,12 +7,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Scale is the positive number Factor·2^Exponent with an integer Exponent, which may exceed the
-// range of float64.
+// Scale is the positive number Factor·2^Exponent with an integer Exponent of any size.
 type Scale struct{ Factor, Exponent float64 }
 
-// NewScale returns exp(log)·2^exponent for an exponent that is not extreme (see [Reference]). log
-// may be ±Inf.
+// NewScale returns exp(log)·2^exponent for an exponent that is not extreme. log may be ±Inf.
 func NewScale(log float64, exponent int64) Scale {
 	const (
 		bound = 0x1p127         // the largest exponent: a float32 must hold it
@@ -33,8 +31,7 @@ func Ldexp(x, n float64) float64 {
 	return math.Ldexp(x, int(min(max(n, -enough), enough)))
 }
 
-// Apply sets dst to x times s. A zero becomes +0. Only results beyond the range of T become ±Inf or
-// zero.
+// Apply sets dst to x·s. Zeros become +0, and results beyond the range of T ±Inf or +0.
 func Apply[T dense.Float](dst, x []T, s Scale) {
 	for j := range dst {
 		dst[j] = T(Ldexp(float64(x[j])*s.Factor, s.Exponent)) + 0

@@ -11,12 +11,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Frequencies returns m Gram–Schmidt frequencies of R^d.
 func Frequencies[T dense.Float](m, d int) orf.Projection[T] {
 	return must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, densetest.Source(1)))
 }
 
-// Positive returns the softmax kernel's map of m positive features on R^d.
 func Positive[T dense.Float](m, d int) rff.Map[T] {
 	return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, Frequencies[T](m, d)))
 }

@@ -18,8 +18,8 @@ type ByPlace[T dense.Float] struct {
 
 var byPlaces pool.Pair[ByPlace[float32], ByPlace[float64]]
 
-// ByPlace returns the queries of c by place, and room for their outputs. The caller gives it to
-// Release.
+// ByPlace returns the queries of c by place, and room for their outputs. The caller gives the
+// result to Release.
 func (c Call[T]) ByPlace() *ByPlace[T] {
 	x := pool.Get[ByPlace[T]](&byPlaces)
 	x.c = c
@@ -36,7 +36,6 @@ func (c Call[T]) ByPlace() *ByPlace[T] {
 	return x
 }
 
-// Places returns the places of the rows.
 func (x *ByPlace[T]) Places() []int {
 	x.places = scratch.Resize(x.places, x.Q.Rows)
 	for i := range x.places {

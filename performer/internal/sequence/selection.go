@@ -12,10 +12,8 @@ import (
 
 // Selection holds the rows of a sequence on which gradients depend: queries whose outputs have a
 // gradient, and keys that count. Neither the number nor the contents of other rows have an effect
-// on gradients.
-//
-// In causal attention the lists of queries and keys have the same length: query Queries[t] sees the
-// keys Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no query or no key.
+// on gradients. In causal attention the lists of queries and keys have the same length: query
+// Queries[t] sees the keys Keys[s] with s ≤ t. An entry may be layout.NoRow.
 type Selection[T dense.Float] struct {
 	sums.Gradients[T]        // matrices of the selected rows, set by Gather
 	Queries, Keys     []int  // row h·Lq + i is query i of head h
@@ -30,8 +28,8 @@ type Selection[T dense.Float] struct {
 
 var selections pool.Pair[Selection[float32], Selection[float64]]
 
-// Select returns the selection of a bidirectional or causal backward pass. The caller gives it to
-// Scatter.
+// Select returns the selection of a bidirectional or causal backward pass. The caller gives the
+// result to Scatter.
 func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -56,7 +54,7 @@ func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 }
 
 // SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The
-// caller gives it to Scatter.
+// caller gives the result to Scatter.
 func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -105,15 +103,13 @@ func (x *Selection[T]) Overlap() (past, seen int) {
 }
 
 // Shift removes the entries before the first query from Queries, and the entries after the last key
-// from Keys. Shift returns the number of removed queries: query i of the result sees the keys up to
-// i plus that number.
+// from Keys. Shift returns the number of removed queries: query i then sees keys up to i plus that.
 func (x *Selection[T]) Shift() (past int) {
 	past, seen := x.Overlap()
 	x.Queries, x.Keys = slices.Delete(x.Queries, 0, past), x.Keys[:seen]
 	return past
 }
 
-// DropNoRows removes the entries NoRow from both lists.
 func (x *Selection[T]) DropNoRows() {
 	none := func(row int) bool { return row == layout.NoRow }
 	x.Queries, x.Keys = slices.DeleteFunc(x.Queries, none), slices.DeleteFunc(x.Keys, none)
@@ -190,7 +186,6 @@ func scatter[T dense.Float](dst, src dense.Matrix[T], first int, rows []int, cop
 	}
 }
 
-// validRows returns, in the given memory, which rows are not NoRow, or nil if all are not.
 func validRows(memory *[]bool, rows []int) []bool {
 	if !slices.Contains(rows, layout.NoRow) {
 		return nil

@@ -18,8 +18,7 @@ type Attention[T dense.Float] interface {
 	// Describe returns the same Description at every call.
 	Describe() Description
 
-	// Forward writes the outputs of a call whose shapes fit. The output of a query that sees no
-	// key is zero.
+	// Forward writes the outputs of a call whose shapes fit: zero if a query sees no key.
 	Forward(c Call[T])
 
 	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count
@@ -35,7 +34,6 @@ type Attention[T dense.Float] interface {
 	Alike(other Attention[T]) bool
 }
 
-// Description says what an Attention computes, and which calls it takes.
 type Description struct {
 	Causal             bool // query i sees the keys j ≤ i + Past only
 	Unnormalised       bool // outputs are sums of values, not averages
@@ -58,18 +56,15 @@ type Run[T dense.Float] struct {
 	D, DV    int            // dimensions of keys and of values
 }
 
-// Head is attention of one head as an argument of performer.NewBatch.
 type Head[T dense.Float] struct{ Of Attention[T] }
 
-// Forward computes the outputs of one head.
 func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	h.Of.Forward(Call[T]{Out: dense.SplitHeads(dst, 1, 1), Q: dense.SplitHeads(q, 1, 1), K: k, V: v, Processors: 1})
 	return dst
 }
 
-// Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of
-// keys K and values V.
+// Call is a pass over a sequence: Heads heads of queries Q over one head of keys and values.
 type Call[T dense.Float] struct {
 	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); no Out in Backward
 	K, V       dense.Matrix[T] // Lk×d and Lk×dv
@@ -93,7 +88,6 @@ type Call[T dense.Float] struct {
 	LogSink  *float64
 }
 
-// Stage names scores or weights of pairs.
 type Stage int
 
 const (
@@ -104,20 +98,16 @@ const (
 	AfterSoftmax
 )
 
-// Query returns the queries of a head.
 func (c *Call[T]) Query(h int) dense.Matrix[T] { return dense.Head(c.Q, 0, h) }
 
-// Output returns the outputs of a head.
 func (c *Call[T]) Output(h int) dense.Matrix[T] { return dense.Head(c.Out, 0, h) }
 
-// Zero sets all outputs to zero.
 func (c *Call[T]) Zero() {
 	for h := range c.Out.Heads {
 		layout.Zero(c.Output(h))
 	}
 }
 
-// Queries returns the call for the queries from ≤ i < to.
 func (c Call[T]) Queries(from, to int) Call[T] {
 	c.Q, c.Out, c.Past = rows(c.Q, from, to), rows(c.Out, from, to), c.Past+from
 	c.LogSums = c.LogSums[min(from, len(c.LogSums)):min(to, len(c.LogSums))]
@@ -132,14 +122,13 @@ func rows[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
 	return t
 }
 
-// Keys returns the call for the keys from ≤ j < to.
 func (c Call[T]) Keys(from, to int) Call[T] {
 	c.K, c.V, c.Past = c.K.RowRange(from, to), c.V.RowRange(from, to), c.Past-from
 	c.Valid = c.Valid[min(from, len(c.Valid)):min(to, len(c.Valid))]
 	return c
 }
 
-// ValidKeys returns the call with the keys that count alone. Past of the result is 0. The caller
+// ValidKeys returns the call with the keys that count alone. ValidKeys sets Past to 0. The caller
 // releases copies.
 func (c Call[T]) ValidKeys() (_ Call[T], copies *layout.Tokens[T]) {
 	c.K, c.V, copies = layout.ValidOnly(c.K, c.V, c.Valid)

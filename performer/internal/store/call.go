@@ -17,8 +17,7 @@ type call[T dense.Float] struct {
 	places []int // of the queries of a head of keys
 }
 
-// begin sets the queries. If causal is true, they are those of the last tokens, and each sees the
-// tokens up to its own.
+// Causal queries are those of the last tokens, and each sees the tokens up to its own.
 func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	x.s, x.dst, x.q, x.group, x.causal = s, dst, q, s.heads/s.keyHeads, causal
 	x.places = scratch.Resize(x.places, q.Rows*x.group)
@@ -46,14 +45,12 @@ func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matr
 	return q
 }
 
-// add adds keys and values from a token on to the sums of queries from query first on.
 func (x *call[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
 	m := mask[T](x.s.places, token)
 	m.Places = x.places
 	t.AddSeen(k, v, m, first)
 }
 
-// share does pieces of work, which processors share unless there is little work.
 func share(little bool, pieces int, t parallel.Task) {
 	if !little {
 		parallel.Do(pieces, t)

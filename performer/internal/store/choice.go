@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// choice is the scratch memory of a piece of a chooser.
 type choice[T dense.Float] struct {
 	work[T]
 	of            *chooser[T]
@@ -52,7 +51,6 @@ func (w *choice[T]) begin(c *chooser[T], h, row int) {
 	w.round()
 }
 
-// round rounds the queries for the products with codes, and writes their tables.
 func (w *choice[T]) round() {
 	c, keys := w.of, &w.of.sides[0]
 	n := c.on.group

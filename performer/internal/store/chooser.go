@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// firstTokens is the number of first tokens that a query reads in any case, because softmax
-	// attention gives them large weights.
+	// A query reads the firstTokens first tokens, because softmax attention gives them large
+	// weights.
 	firstTokens = 4
 
 	// More is the least number of tokens that a query reads beside the chosen keys: it reads all
@@ -19,7 +19,6 @@ const (
 	More = 2*Segment - 1
 )
 
-// chooser computes outputs from the keys of the highest estimated scores. It is part of a content.
 type chooser[T dense.Float] struct {
 	given   []TopK // of each head; nil if all heads read all keys
 	paces   []pace // of each head
@@ -38,7 +37,6 @@ type chooser[T dense.Float] struct {
 	skip  []bool // heads of keys without outputs to compute, during whole; or nil
 }
 
-// segmented is what elements and codes have in common.
 type segmented[T dense.Float] struct {
 	slabs[T]
 	chooser chooser[T]
@@ -57,10 +55,8 @@ func (x *segmented[T]) decode(from *Recipe, r runs) {
 	x.chooser.remake(&x.slabs, r.from, r.closed)
 }
 
-// reader is a content with a chooser.
 type reader[T dense.Float] interface {
-	// whole computes the outputs of the rows of queries from ≤ i < to over all keys, except those
-	// of heads of keys to skip.
+	// whole computes the outputs of queries from ≤ i < to over all keys, except in heads to skip.
 	whole(from, to int)
 
 	// fetch prefetches tokens. read adds w.read and the tokens from w.near on to sums of query g.
@@ -68,7 +64,6 @@ type reader[T dense.Float] interface {
 	read(w *choice[T], g int)
 }
 
-// newChooser returns a chooser for keys and values of two dimensions. given may be nil.
 func newChooser[T dense.Float](given []TopK, sides [2]side[T], widths []int) chooser[T] {
 	c := chooser[T]{sides: sides, widths: widths}
 	for _, x := range given {
@@ -87,14 +82,12 @@ func (c *chooser[T]) reset() {
 	}
 }
 
-// clone returns a chooser without a call.
 func (c *chooser[T]) clone() chooser[T] {
 	x := newChooser(c.given, c.sides, c.widths)
 	copy(x.paces, c.paces)
 	return x
 }
 
-// together returns how many of the next tokens read equal numbers of keys.
 func (c *chooser[T]) together(tokens int) int {
 	if !c.paced {
 		return math.MaxInt
@@ -102,7 +95,6 @@ func (c *chooser[T]) together(tokens int) int {
 	return Segment - tokens%Segment
 }
 
-// exact reports whether queries of a call read all keys in any case.
 func (c *chooser[T]) exact(on *call[T]) bool {
 	for _, p := range c.paces {
 		if p.Keys > 0 && on.s.tokens() > p.Keys+More {
@@ -151,7 +143,6 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 	c.of, c.on, c.slabs, c.skip = nil, nil, nil, nil
 }
 
-// measure compares the outputs of a piece from some of the keys and from all keys.
 func (c *chooser[T]) measure(piece int) {
 	on := c.on
 	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads
@@ -166,7 +157,6 @@ func (c *chooser[T]) measure(piece int) {
 	}
 }
 
-// skips reports whether whole computes no outputs of a head of keys.
 func (c *chooser[T]) skips(h int) bool { return c.skip != nil && c.skip[h] }
 
 func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[row*c.on.group]) }

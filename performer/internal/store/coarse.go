@@ -62,8 +62,6 @@ func (c *coarsen[T]) Piece(i int) {
 	pool.Put(&blocks, b)
 }
 
-// coarsen makes the coarse codes of the segment from a row of a slab on. Codes have the mean of
-// their keys and differences from it.
 func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	to, s, at := &c.into.coarse, c.into, row/Segment
 	coded := s.elements[0] == nil
@@ -90,7 +88,6 @@ func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	b.putSigns(to, at, order)
 }
 
-// take sets b.rows to the rotated keys or values of a segment, or to what their codes stand for.
 func (b *block[T]) take(c *coarsen[T], side, row int) {
 	if e := c.into.elements[side]; e != nil {
 		b.rotate(&c.sides[side], dense.Of(Segment, e.width, e.of(row, Segment)))
@@ -108,7 +105,6 @@ func (b *block[T]) take(c *coarsen[T], side, row int) {
 	}
 }
 
-// putMean writes the codes of b.mean, and sets b.decoded to what they stand for.
 func (b *block[T]) putMean(means *rows, at int) {
 	if !b.round(means, at, b.mean) {
 		means.scales[at] = float32(math.NaN())

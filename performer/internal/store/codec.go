@@ -6,7 +6,6 @@ import (
 	"math"
 )
 
-// Recipe lists the parts of a Store in the file of a State.
 type Recipe struct {
 	Parameters []string // name = value, equal in the store that reads them
 	Marks      []float64
@@ -19,7 +18,6 @@ type Recipe struct {
 	Doubles []float64
 }
 
-// put appends numbers, and take fills x with the next numbers.
 func (r *Recipe) put(x any) {
 	switch x := x.(type) {
 	case []uint64:
@@ -97,7 +95,6 @@ func (s *Store[T]) Check(other *Store[T]) error {
 	return nil
 }
 
-// exact are the parameters of exact attention with codes of so many bits, or 0 for elements.
 func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
 		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores[0].Scale}, {"Softcap", s.scores[0].Softcap},
@@ -124,7 +121,6 @@ func (s *Store[T]) runsOf(tokens int) runs {
 	return r
 }
 
-// Recipe returns the parts of s.
 func (s *Store[T]) Recipe() Recipe {
 	n := s.counts(s.tokens())
 	r := Recipe{s.parameters(), s.content.marks(), make([]uint64, 0, int(n[0])), make([]float32, 0, int(n[1])), make([]float64, 0, int(n[2]))}
@@ -174,7 +170,6 @@ func (s *Store[T]) Inspect(r Recipe, tokens int) error {
 	return s.content.inspect(r)
 }
 
-// Decode sets s to the store whose Recipe is r.
 func (s *Store[T]) Decode(r Recipe, tokens int) {
 	s.Reset()
 	runs := s.runsOf(tokens)

@@ -28,7 +28,6 @@ const (
 	fewCodes = 1 << 16
 )
 
-// codes holds codes of keys and values.
 type codes[T dense.Float] struct {
 	segmented[T]
 	sides    [2]side[T]
@@ -60,7 +59,6 @@ func newSide[T dense.Float](d, bits int) side[T] {
 	return side[T]{rotation, bits, order}
 }
 
-// run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
 
 // newCodes returns an empty store of exact attention with codes of so many bits, for the given
@@ -104,7 +102,6 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	c.encoding = encoding[T]{}
 }
 
-// together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {
 	if s.places.drops() { // each query sees other first tokens
 		return 1
@@ -161,7 +158,6 @@ func (c *codes[T]) outputs() {
 	}
 }
 
-// Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
 func (c *codes[T]) Piece(i int) {
 	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
 	if c.chooser.skips(h) {
@@ -233,7 +229,6 @@ func (c *codes[T]) finish(h, i int) {
 	}
 }
 
-// exactly computes the output of query i of a head of keys from decoded keys and values.
 func (c *codes[T]) exactly(dst []T, h, i int) {
 	q := dense.Of(1, c.s.dims[0], slices.Clone(c.vector(c.q, h, c.first+i))) // dst may be the query
 	out := dense.Of(1, len(dst), dst)
@@ -244,7 +239,6 @@ func (c *codes[T]) exactly(dst []T, h, i int) {
 	}
 }
 
-// decoded computes the output for values times factor, and returns the largest size of the values.
 func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	s := c.s
 	t := tiles.NewTile(c.scores(h, c.first+i), q, s.dims[1])
@@ -272,7 +266,6 @@ func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) 
 	return peak
 }
 
-// decodeToken sets to to the key and the value that the codes of a token of a head stand for.
 func (c *codes[T]) decodeToken(b *block[T], to [2][]T, token, h int) {
 	s, row := c.at(token, h)
 	for i := range to {

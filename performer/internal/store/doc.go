@@ -11,11 +11,9 @@
 // Rollback if a query sees R tokens before it.
 //
 // A row of codes is R·x − m with a rotation R, the same in every program, and the mean m of R·x
-// over a segment, with a scale and a zero point. Codes of 16 bits are two planes of 8 bits. Package
-// scan computes products of codes with rotated queries, and weighted sums of codes, which are
-// rotated back once for each query. Rows that codes cannot hold have codes of their own, and
-// outputs that are not finite are computed again by package tiles from the elements that the codes
-// stand for.
+// over a segment, with a scale and a zero point. Codes of 16 bits are two planes of 8 bits. Rows
+// that codes cannot hold have codes of their own, and package tiles computes outputs that are not
+// finite again from decoded elements.
 //
 // Coarse codes of closed segments choose the keys that a query with a TopK reads. Coarse codes
 // follow from what a segment holds: files do not have them. Of equal scores the first are taken, so

@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// elements holds the elements of keys and values. The tokens of a tile of package tiles close
-// together, so that outputs have the bits of exact attention over all tokens.
+// The tokens of a tile close together, so that outputs have the bits of exact attention.
 type elements[T dense.Float] struct {
 	segmented[T]
 	first int // query
@@ -76,8 +75,7 @@ func (e *elements[T]) together(s *Store[T]) int {
 	return math.MaxInt
 }
 
-// fewElements is the number of elements of keys and values from which on processors share the
-// pieces of one token.
+// fewElements is the number of elements from which on processors share a token.
 const fewElements = 1 << 14
 
 func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
@@ -97,10 +95,8 @@ func (e *elements[T]) whole(from, to int) {
 	share(to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements, e.blocks()*s.keyHeads, e)
 }
 
-// blocks returns the number of pieces of a head of keys.
 func (e *elements[T]) blocks() int { return (e.count + e.rows - 1) / e.rows }
 
-// Piece computes the outputs of some queries of a head of keys.
 func (e *elements[T]) Piece(i int) {
 	h, first := i/e.blocks(), e.first+i%e.blocks()*e.rows
 	if e.chooser.skips(h) {
@@ -140,7 +136,6 @@ func (e *elements[T]) clone(closed int) content[T] {
 
 func (e *elements[T]) save(*Store[T], *Saved[T]) {}
 
-// restore copies open tokens that have closed since.
 func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 	if closed < s.closed && open > 0 {
 		for h := range s.keyHeads {

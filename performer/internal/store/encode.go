@@ -15,12 +15,10 @@ const (
 	// meanBits is the number of bits of the codes of means.
 	meanBits = 16
 
-	// loudest is how many times as large as the median of its block a token may be that counts for
-	// the mean.
+	// A token counts for the mean if it is at most loudest medians of its block.
 	loudest = 4
 )
 
-// encoding closes a segment. A piece is a head of keys.
 type encoding[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
@@ -38,7 +36,6 @@ func (e *encoding[T]) Piece(h int) {
 	pool.Put(&blocks, b)
 }
 
-// block is scratch memory for the keys or values of a block of tokens.
 type block[T dense.Float] struct {
 	coder
 	rotated         []T
@@ -49,7 +46,6 @@ type block[T dense.Float] struct {
 
 var blocks pool.Pair[block[float32], block[float64]]
 
-// encode writes the codes of the tokens x, from row at on, and the codes of their mean.
 func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix[T]) {
 	b.rotate(s, x)
 	b.meanOf(s.order)
@@ -79,7 +75,6 @@ func (b *block[T]) resize(n, order int) {
 	b.mean, b.rest, b.row = scratch.Resize(b.mean, order), scratch.Resize(b.rest, order), scratch.Resize(b.row, order)
 }
 
-// rotate sets b.rows to the rotated rows of x, and b.peaks to their largest elements.
 func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	b.resize(x.Rows, s.order)
 	b.rotated, b.peaks = scratch.Resize(b.rotated, s.order), scratch.Resize(b.peaks, x.Rows)
@@ -97,7 +92,6 @@ func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	}
 }
 
-// meanOf sets b.mean to the mean of the rows that count, or to zero.
 func (b *block[T]) meanOf(order int) {
 	b.sorted = b.sorted[:0]
 	for _, peak := range b.peaks {
@@ -127,7 +121,6 @@ func (b *block[T]) meanOf(order int) {
 	}
 }
 
-// roundMean writes the codes of b.mean, and sets b.mean to what they stand for.
 func (b *block[T]) roundMean(means *rows, at int) {
 	if !b.round(means, at, b.mean) {
 		clear(b.mean)
@@ -136,8 +129,7 @@ func (b *block[T]) roundMean(means *rows, at int) {
 	copy(b.mean, b.decoded)
 }
 
-// compensate adds what rounding left over of count rows, b.rest, to the mean of a block, unless
-// rounding of the mean takes more.
+// compensate adds what rounding left of rows, b.rest, to a mean, unless its rounding takes more.
 func (b *block[T]) compensate(means *rows, at, count int) {
 	if count == 0 {
 		return

@@ -40,7 +40,6 @@ func (w *choice[T]) gather() {
 	}
 }
 
-// codesToRead returns the codes of keys, of values, and of the means of values.
 func codesToRead[T dense.Float](s *slab[T], i int) *rows {
 	if i == 2 {
 		return &s.means[1]
@@ -98,7 +97,6 @@ func (c *codes[T]) fetch(places []place[T]) {
 	}
 }
 
-// read adds the codes of the closed tokens, and the elements of the open ones.
 func (c *codes[T]) read(w *choice[T], g int) {
 	for token := max(w.near, w.low, w.runs[1].from); token < w.open; token++ {
 		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)

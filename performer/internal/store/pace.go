@@ -47,7 +47,6 @@ func (p *pace) reads(seen int, measuring bool) int {
 	return 0
 }
 
-// measure takes the squared error and the squared norm of the output of a measured query.
 func (p *pace) measure(square, norm float64, seen int) {
 	keys := float64(p.reads(seen, true))
 	m := measured{square, square * keys * keys, norm}
@@ -59,7 +58,6 @@ func (p *pace) measure(square, norm float64, seen int) {
 	}
 }
 
-// adapt changes the number of keys at the end of a segment.
 func (p *pace) adapt() {
 	s, m := &p.sums, p.latest
 	if p.Tolerance == 0 || m.norms == 0 {

@@ -7,24 +7,21 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Places says how weights depend on the places of queries and keys, see tiles.Mask. Window or Chunk
+// Places says how weights depend on the places of queries and keys: see tiles.Mask. Window or Chunk
 // is 0.
 type Places struct {
 	Window, Sinks, Chunk int
 	Slope                float64
 }
 
-// reach returns the largest number of tokens before a query that it sees, apart from sinks, or 0 if
-// it sees all tokens.
+// reach is the number of earlier tokens that a query sees, apart from sinks, or 0 for all tokens.
 func (p Places) reach() int { return p.Window + max(p.Chunk-1, 0) }
 
-// drops reports whether a store drops tokens that no later query sees.
 func (p Places) drops() bool { return p.reach() > 0 }
 
 // spare returns the number of tokens that a store which drops tokens can always take back.
 func (p Places) spare() int { return max(p.reach()/16, Segment) }
 
-// first returns the first token that the query of a token sees, apart from sinks.
 func (p Places) first(token int) int {
 	switch {
 	case p.Window > 0:
@@ -40,8 +37,7 @@ func (p Places) seen(token int) int {
 	return token + 1 - low + min(p.Sinks, low)
 }
 
-// needed returns the first of n tokens that later queries see, apart from sinks, if the last back
-// tokens may be taken back.
+// needed returns the first of n tokens that later queries see if back tokens are taken back.
 func (p Places) needed(n, back int) int {
 	if !p.drops() {
 		return 0
@@ -49,12 +45,10 @@ func (p Places) needed(n, back int) int {
 	return max(n-1-back-p.reach(), 0)
 }
 
-// mask returns the mask of causal queries, for keys whose first has the place before.
 func mask[T dense.Float](p Places, before int) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: true, Window: p.Window, Sinks: p.Sinks, Chunk: p.Chunk, Slope: p.Slope, Before: before}
 }
 
-// bounds describes the fields that bound the number of tokens.
 func (p Places) bounds() string {
 	if p.Chunk > 0 {
 		return fmt.Sprintf("Chunk = %d", p.Chunk)

@@ -11,15 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// rows holds rows of codes of some bits in a slab. Element i of a row stands for
-//
-//	scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ
-//
-// with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
-// ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale.
-//
-// Package scan knows codes of 4 and 8 bits, of which a row has so many words. Codes of 16 bits are
-// two planes of 8 bits, the upper bits first.
+// Element i of a row with the code c stands for scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ. The
+// lowest 16 bits of the scale are an integer between ±(2¹⁵ − 1), the zero point, and δ is what the
+// zero point adds to the scale. Codes of 16 bits are two planes of 8 bits, the upper bits first.
 type rows struct {
 	bits, order  int
 	width, words int
@@ -28,10 +22,8 @@ type rows struct {
 	scales       []float32
 }
 
-// Takes reports whether there are codes of so many bits.
 func Takes(bits int) bool { return slices.Contains([]int{4, 8, 16}, bits) }
 
-// newRows returns a row for every so many of all tokens of a slab.
 func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
 	r := rows{bits: bits, order: order, width: min(bits, 8), tokens: tokens}
 	r.words = scan.Words(order, r.width)
@@ -42,7 +34,6 @@ func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
 	return r
 }
 
-// shape makes room for n rows with the codes of other rows.
 func (r *rows) shape(like *rows, n int) {
 	planes := r.planes
 	for len(planes) < len(like.planes) {
@@ -55,7 +46,6 @@ func (r *rows) shape(like *rows, n int) {
 	}
 }
 
-// at returns the row of a token that is in a row of its slab.
 func (r *rows) at(row int) int {
 	if r.tokens == 1 {
 		return row
@@ -63,7 +53,6 @@ func (r *rows) at(row int) int {
 	return row / Segment
 }
 
-// fetch prefetches the codes of a token, without the scale.
 func (r *rows) fetch(row int) {
 	at := r.at(row) * r.words
 	for _, codes := range r.planes {
@@ -75,7 +64,6 @@ func (r *rows) fetch(row int) {
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
 
-// coder is scratch memory for a row and its codes.
 type coder struct {
 	codes   []uint16
 	part    []uint8
@@ -151,7 +139,6 @@ func (c *coder) round(r *rows, at int, x []float64) bool {
 	return true
 }
 
-// read sets c.decoded to the elements that row at stands for.
 func (c *coder) read(r *rows, at int) {
 	scale := float64(r.scales[at])
 	c.unpack(r, at, r.order)

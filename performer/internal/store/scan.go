@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// work is the scratch memory of one goroutine.
 type work[T dense.Float] struct {
 	queries          scratch.Buffer[T]
 	whole            []int16
@@ -53,7 +52,6 @@ func (w *work[T]) sum(c *codes[T], h, piece int) {
 	w.valueMeans.collect(&s.means[1], values, &w.part)
 }
 
-// bounds returns bounds of the keys and of the values of a run of a head.
 func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
 	for lo, n := r.from, 0; lo < r.to; lo += n {
 		n = min(r.to-lo, c.size-lo%c.size)
@@ -123,10 +121,8 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, sums []rotatedSums, lift 
 	w.valueMeans.add(&w.weights, &s.means[1], w.blocks, firstMean, blocks)
 }
 
-// partsOf is the number of parts of a segment in package scan, each of which has a mean.
 const partsOf = Segment / scan.PartRows
 
-// noMeans are the means of the means of a piece.
 var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
 
 func (w *work[T]) begin(c *codes[T], h int) {
@@ -139,8 +135,7 @@ func (w *work[T]) begin(c *codes[T], h int) {
 
 func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
 
-// products returns the products of the queries, in units of their steps, with the codes of n rows
-// from row at on, in dst.
+// The products are in units of the steps of the queries.
 func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	count := len(w.factors)
 	dst, w.lower = scratch.Resize(dst, count*n), scratch.Resize(w.lower, count*n)
@@ -158,7 +153,6 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	return dst
 }
 
-// upper is the factor of the upper plane of codes of 16 bits.
 const upper = 1 << 8
 
 // score turns products of query i with rows from row at on into scores, to which it adds scores of
@@ -167,9 +161,8 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
 }
 
-// weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
-// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which
-// blocks are those of earlier segments.
+// weigh replaces products by weights over exp(peak), after it has raised the peak and rescaled the
+// sums, of which blocks are those of earlier segments.
 func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
 	w.score(keys, row, i, at, means)
@@ -248,7 +241,6 @@ func (s *weighted) add(memory *[]uint64, r *rows, weights []float32, at, n int) 
 	}
 }
 
-// collect adds the sums to dst, with a row for each query. part is memory for a row.
 func (s *weighted) collect(r *rows, dst []float32, part *[]float32) {
 	*part = scratch.Resize(*part, r.order)
 	sums := s.sums[len(r.planes)-1]

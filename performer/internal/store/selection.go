@@ -27,8 +27,8 @@ const (
 )
 
 // highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer
-// if there are fewer. Of equal scores it takes the first. The number of scores is a multiple of
-// lanes. NaN is not found.
+// if there are fewer. Of equal scores it takes the first. There are a multiple of lanes scores. NaN
+// is not found.
 func (s *selection) highest(scores []float32, n int) []int32 {
 	rows := max(len(scores)/(groupsOfHighest*n), 1)
 	chunk := rows * lanes
@@ -65,7 +65,6 @@ func (s *selection) bound(n int) float32 {
 	return max(s.peaks[^uint32(nth(s.keys, n))], -math.MaxFloat32)
 }
 
-// cut returns the part of an ascending list with the n highest scores.
 func (s *selection) cut(list []int32, scores []float32, n int) []int32 {
 	s.keys = scratch.Resize(s.keys, 2*len(list))
 	keys, rest := s.keys[:len(list)], s.keys[len(list):]

@@ -10,8 +10,7 @@ import (
 
 // slabs holds closed segments in the order of their tokens, in slabs of a fixed number of tokens.
 // Slabs do not move. Copies share slabs: a closed segment never changes, and only the owner of a
-// slab closes more segments in it, behind the segments that others have. Slabs that a window has
-// left are used again.
+// slab closes more segments in it, behind the segments that others have.
 type slabs[T dense.Float] struct {
 	make  func(room int) *slab[T]
 	heads int
@@ -23,11 +22,9 @@ type slabs[T dense.Float] struct {
 	spare []*slab[T]
 }
 
-// slabTokens is the number of tokens of a slab without a window. Fewer would stop processors, which
-// read ahead, more often.
+// slabTokens is the number of tokens of a slab: with fewer, processors read ahead less.
 const slabTokens = 1 << 12
 
-// newSlabs returns empty slabs, with a window of about a quarter of its tokens, at least so many.
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
 	size := slabTokens
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
@@ -50,27 +47,23 @@ type slab[T dense.Float] struct {
 	coarse   coarse
 }
 
-// columns is a column whatever its numbers are.
 type columns interface {
 	numbers(at, tokens int) any // rows of tokens, a slice
 	copy(to int, from columns, at, tokens int)
 	count(c *counts) // adds the numbers of a segment
 }
 
-// column holds a row of numbers for each token, or for each segment.
 type column[E uint64 | float32 | float64] struct {
 	data          []E
 	width, tokens int // numbers and tokens of a row
 }
 
-// newColumn returns a column for so many tokens, and adds it to the slab.
 func newColumn[E uint64 | float32 | float64, T dense.Float](s *slab[T], width, tokens, all int) *column[E] {
 	c := &column[E]{make([]E, all/tokens*width), width, tokens}
 	s.columns = append(s.columns, c)
 	return c
 }
 
-// of returns the rows of so many tokens from token at on.
 func (c *column[E]) of(at, tokens int) []E {
 	return c.data[at/c.tokens*c.width:][:tokens/c.tokens*c.width]
 }
@@ -83,7 +76,6 @@ func (c *column[E]) numbers(at, tokens int) any { return c.of(at, tokens) }
 
 func (c *column[E]) count(to *counts) { add[E](to, Segment/c.tokens*c.width) }
 
-// written returns the columns that files have.
 func (s *slab[T]) written() []columns {
 	if s.own > 0 {
 		return s.columns[:s.own]
@@ -91,7 +83,6 @@ func (s *slab[T]) written() []columns {
 	return s.columns
 }
 
-// copy copies the segments of so many tokens from another slab, which may have no coarse codes.
 func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
 	for i, c := range s.columns[:min(len(s.columns), len(from.columns))] {
 		for h := range heads {
@@ -108,7 +99,6 @@ func (l *slabs[T]) index(token int) int {
 	}
 }
 
-// at returns the slab of a token, and the row of the token of head h in it.
 func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 	s = l.list[l.index(token)]
 	return s, h*s.room + token&(l.size-1)
@@ -154,7 +144,6 @@ func (l *slabs[T]) release(from, to int) {
 	l.list = slices.Delete(l.list, from, to)
 }
 
-// truncate keeps the segments of the first tokens.
 func (l *slabs[T]) truncate(tokens int) {
 	kept := 0
 	if tokens > 0 {
@@ -166,8 +155,6 @@ func (l *slabs[T]) truncate(tokens int) {
 	}
 }
 
-// drop drops slabs of tokens before the given one, except sinks, and returns the first token after
-// those that were dropped, or 0.
 func (l *slabs[T]) drop(before int) int {
 	if to := min(before/l.size-l.gone, len(l.list)); to > l.sinks {
 		l.release(l.sinks, to)
@@ -184,7 +171,6 @@ func (l *slabs[T]) marks() []float64           { return nil }
 func (l *slabs[T]) checkMarks([]float64) error { return nil }
 func (l *slabs[T]) inspect(Recipe) error       { return nil }
 
-// clone returns a copy with the segments of so many tokens.
 func (l *slabs[T]) clone(tokens int) slabs[T] {
 	for i, s := range l.list {
 		n := int64(l.size)
@@ -221,7 +207,6 @@ func (l *slabs[T]) decode(from *Recipe, r runs) {
 	l.each(r, from.take)
 }
 
-// each calls f for the numbers of each column, each head and each segment of runs.
 func (l *slabs[T]) each(r runs, f func(numbers any)) {
 	for _, x := range [...]run{{0, r.sinks}, {r.from, r.closed}} {
 		for at := x.from; at < x.to; at += Segment {

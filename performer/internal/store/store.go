@@ -15,9 +15,8 @@ import (
 // Segment is the least number of tokens that close together.
 const Segment = scan.GroupRows
 
-// Store holds the tokens of some heads with the same attention: closed segments, and behind them
-// open tokens, which have elements. A window keeps the sinks, the tokens that later queries see,
-// and tokens for Rollback.
+// Store holds the tokens of some heads with the same attention: closed segments, and then open
+// tokens. A window keeps the sinks, the tokens that later queries see, and tokens for Rollback.
 type Store[T dense.Float] struct {
 	content         content[T]
 	segments        segments[T]    // the content, or nil for sums, which have no open tokens
@@ -34,7 +33,6 @@ type Store[T dense.Float] struct {
 	cuts         cuts
 }
 
-// groups are keys and values of each head of keys.
 type groups[T dense.Float] [2][]dense.Matrix[T]
 
 func newGroups[T dense.Float](keyHeads, tokens int, dims [2]int) (g groups[T]) {
@@ -53,7 +51,6 @@ func (g *groups[T]) room() int {
 	return g[0][0].Rows
 }
 
-// copy sets the tokens from token to on to n tokens of from, from token at on.
 func (g *groups[T]) copy(to int, from *groups[T], at, n int) {
 	for side := 0; side < len(g) && n > 0; side++ {
 		for h, x := range g[side] {
@@ -62,7 +59,6 @@ func (g *groups[T]) copy(to int, from *groups[T], at, n int) {
 	}
 }
 
-// content is what closed segments hold.
 type content[T dense.Float] interface {
 	// attend computes the outputs of queries over all tokens. If causal is true, the queries are
 	// those of the last tokens, and each sees the tokens up to its own.
@@ -77,8 +73,7 @@ type content[T dense.Float] interface {
 	save(s *Store[T], to *Saved[T])
 	restore(s *Store[T], from *Saved[T], closed, open int)
 
-	// parameters and marks must be equal in a store to merge, and in bytes to read. checkMarks
-	// allows for rounding.
+	// parameters and marks must be equal in a store to merge, and in bytes to read.
 	parameters(s *Store[T]) []parameter
 	marks() []float64
 	checkMarks(marks []float64) error
@@ -91,21 +86,17 @@ type content[T dense.Float] interface {
 	decode(from *Recipe, r runs)
 }
 
-// segments is content of keys and values.
 type segments[T dense.Float] interface {
 	content[T]
 
-	// close closes the next n tokens: those of in from row from on.
 	close(s *Store[T], in *groups[T], from, n int)
 
-	// choosing returns what chooses the keys that queries read.
 	choosing() *chooser[T]
 
 	// together returns how many tokens at most Step may append before it computes outputs.
 	together(s *Store[T]) int
 
-	// drop may drop tokens before the given one, except sinks, and returns the first kept token
-	// apart from sinks.
+	// drop may drop earlier tokens except sinks, and returns the first kept token after sinks.
 	drop(before int) int
 }
 
@@ -116,7 +107,6 @@ func newStore[T dense.Float](c content[T], scores []tiles.Scores, places Places,
 	return s
 }
 
-// checkOpen returns an error unless memory holds so many open tokens.
 func checkOpen[T dense.Float](keyHeads int, dims [2]int, tokens int) error {
 	if err := limit.Memory[T](keyHeads, max(dims[0], dims[1]), tokens); err != nil {
 		return fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", dims[0], dims[1], keyHeads, err)
@@ -124,7 +114,6 @@ func checkOpen[T dense.Float](keyHeads int, dims [2]int, tokens int) error {
 	return nil
 }
 
-// checkMemory returns an error unless memory holds the tokens that a window keeps.
 func (l *slabs[T]) checkMemory(places Places) error {
 	if !places.drops() {
 		return nil
@@ -138,7 +127,6 @@ func (l *slabs[T]) checkMemory(places Places) error {
 
 func (s *Store[T]) tokens() int { return s.closed + s.open }
 
-// closedOf returns how many of n tokens are in closed segments.
 func (s *Store[T]) closedOf(n int) int { return max(n-s.keep, 0) / s.run * s.run }
 
 // Append appends at least one token.
@@ -193,7 +181,6 @@ func (s *Store[T]) recent(h int) (k, v dense.Matrix[T]) {
 	return s.tail[0][h].RowRange(0, s.open), s.tail[1][h].RowRange(0, s.open)
 }
 
-// close closes n tokens, and drops what no later query sees.
 func (s *Store[T]) close(in *groups[T], from, n int) {
 	s.segments.close(s, in, from, n)
 	s.closed += n
@@ -222,7 +209,6 @@ func (s *Store[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	}
 }
 
-// Reset forgets all tokens.
 func (s *Store[T]) Reset() { s.Restore(nil, 0) }
 
 // Clone returns a copy, which shares closed segments.
@@ -242,7 +228,6 @@ type Saved[T dense.Float] struct {
 	sums  []saved[T]
 }
 
-// Save sets to to the tokens so far.
 func (s *Store[T]) Save(to *Saved[T]) {
 	to.time = s.cuts.time
 	if s.segments != nil {
@@ -323,7 +308,6 @@ func (c *cuts) add(tokens, first int) {
 	c.list = append(slices.Delete(c.list, 0, dropped)[:n-dropped], cut{c.time, tokens})
 }
 
-// holds reports whether the first tokens are those at an earlier time.
 func (c *cuts) holds(tokens, time int) bool {
 	i := sort.Search(len(c.list), func(i int) bool { return c.list[i].time > time })
 	return i == len(c.list) || tokens <= c.list[i].tokens

@@ -35,7 +35,6 @@ type sums[T dense.Float] struct {
 	answering    bool
 }
 
-// saved is a copy of sums.
 type saved[T dense.Float] struct {
 	all    []features.Accumulator[T]
 	recent [][]T
@@ -90,7 +89,6 @@ func (c *sums[T]) append(k, v dense.Matrix[T]) {
 	c.k, c.v = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// fewQueries is the number of queries from which on the sums are packed.
 const fewQueries = 4
 
 func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
@@ -104,7 +102,6 @@ func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
 	c.dst, c.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// Piece appends tokens, or computes outputs, of a head of keys as bidirectional attention does.
 func (c *sums[T]) Piece(h int) {
 	acc, n := c.all[h], len(c.all)
 	if c.answering {
@@ -181,7 +178,6 @@ func (c *sums[T]) counts() (n counts) {
 	return n
 }
 
-// encode puts, for each head, the exponents, if there are references, and the sums.
 func (c *sums[T]) encode(to *Recipe, _ runs) {
 	c.settle()
 	for _, acc := range c.all {

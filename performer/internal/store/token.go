@@ -21,7 +21,6 @@ func (c *sums[T]) add(k, v dense.Matrix[T]) {
 	c.countToken()
 }
 
-// attendTokens computes the outputs of a few queries, one after another.
 func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	for i := range q.Rows {
 		c.mapQueries(q.RowRange(i, i+1))
@@ -67,8 +66,6 @@ func (c *sums[T]) latest(h int) dense.Matrix[T] {
 	return c.all[h].Sums()
 }
 
-// addSettled adds the product of query with the sums of head h to out if the latest sums are
-// separate.
 func (c *sums[T]) addSettled(h int, out, query []T) {
 	if c.recent != nil {
 		settled := c.all[h].Sums()
@@ -82,7 +79,6 @@ func (c *sums[T]) countToken() {
 	}
 }
 
-// settle adds the sums of the last tokens to the sums of all earlier tokens.
 func (c *sums[T]) settle() {
 	for h := range c.recent {
 		if c.count > 0 {
@@ -105,7 +101,6 @@ func (c *sums[T]) mapQueries(q dense.Matrix[T]) {
 	c.engine.Features.Queries(c.queries.Rows(c.heads), headRows(q, c.heads))
 }
 
-// headRows returns the only row of x as a matrix with a row for each head.
 func headRows[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Row(0))
 }
@@ -124,7 +119,6 @@ func (c *sums[T]) scaledKey(h int) []T {
 	return key
 }
 
-// scaledQuery returns the weights of the sums for the query of head h of queries.
 func (c *sums[T]) scaledQuery(h int) []T {
 	query := c.queries.Rows(h+1).RowRange(h, h+1)
 	var scales []logscale.Scale
@@ -135,7 +129,6 @@ func (c *sums[T]) scaledQuery(h int) []T {
 	return query.Row(0)
 }
 
-// output returns zeros, the memory for the sums of the query of head h of queries.
 func (c *sums[T]) output(h int) []T {
 	out := c.out.Rows(h + 1).Row(h)
 	clear(out)

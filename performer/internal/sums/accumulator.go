@@ -17,8 +17,8 @@ type Accumulator[T dense.Float] struct {
 	changes []logscale.Change
 }
 
-// Accumulator returns an empty accumulator for values of dimension dv. The caller may return it by
-// Drop.
+// Accumulator returns an empty accumulator for values of dimension dv. The caller may return the
+// Accumulator by Drop.
 func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	acc := e.memory.accumulators.Get()
 	acc.m = e.M
@@ -30,13 +30,10 @@ func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	return acc
 }
 
-// Drop returns acc to its pool.
 func (e *Engine[T]) Drop(acc *Accumulator[T]) { e.memory.accumulators.Put(acc) }
 
-// Sums returns S.
 func (acc *Accumulator[T]) Sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
-// Reset sets the sums to zero.
 func (acc *Accumulator[T]) Reset() {
 	clear(acc.sum.Data)
 	if acc.Ref != nil {
@@ -44,7 +41,6 @@ func (acc *Accumulator[T]) Reset() {
 	}
 }
 
-// Copy sets acc, which may be the zero Accumulator, to other.
 func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	sums := other.Sums()
 	acc.m = other.m
@@ -157,12 +153,10 @@ func (acc *Accumulator[T]) ScaleQueries(queries dense.Matrix[T], scales []logsca
 }
 
 // rescale makes the sums of features lo ≤ f < hi relative to the changed references. The factors
-// are powers of two unless an exponent is extreme. Powers of two round only below the smallest
-// normal number.
+// are powers of two unless an exponent is extreme.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo, hi int) {
 	for _, c := range changes {
-		// Without a reference the sums do not change: they are zero, or NaN or Inf from a key that
-		// is NaN or Inf.
+		// Without a reference the sums do not change: they are zero, NaN or Inf.
 		if f := c.Feature; lo <= f && f < hi && c.From != logscale.None {
 			vecmath.Scale(sums.Row(f), logscale.Lowering[T](c.From, c.To))
 		}

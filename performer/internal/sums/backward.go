@@ -32,7 +32,6 @@ type gradient[T dense.Float] struct {
 	shift          []T              // the last column of R
 }
 
-// Backward writes the gradients of Forward, which must not be empty.
 func (e *Engine[T]) Backward(g *Gradients[T]) {
 	b := e.memory.gradients.Get()
 	b.Gradients, b.e = *g, e
@@ -78,7 +77,6 @@ func (b *gradient[T]) Piece(i int) {
 	}
 }
 
-// queryGradients computes the gradients of a segment of queries, and the sum of their terms of R.
 func (b *gradient[T]) queryGradients(s int) {
 	e := b.e
 	acc, w := e.Accumulator(b.V.Cols), e.gradientWorkspace()
@@ -152,7 +150,6 @@ func (b *gradient[T]) keyGradients(i int) {
 	e.memory.gradientWorkspaces.Put(w)
 }
 
-// gradientWorkspace is the scratch memory of one goroutine for a block of queries or keys.
 type gradientWorkspace[T dense.Float] struct {
 	rows             int
 	features, slopes scratch.Buffer[T] // rows×m

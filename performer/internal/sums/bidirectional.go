@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// queryRows is the number of queries of a piece.
 const queryRows = 128
 
 // bidirectional computes the outputs of a call of bidirectional attention from sums over all keys.
@@ -20,8 +19,8 @@ type bidirectional[T dense.Float] struct {
 	direct bool             // features are not logarithms
 }
 
-// Forward computes attention over at least one key for the queries q (1, heads, Lq, d) into dst
-// (1, heads, Lq, dv).
+// Forward computes attention over at least one key for the queries q (1, heads, Lq, d) into dst (1,
+// heads, Lq, dv).
 func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 	s := e.segments(k, v)
 	s.direct = e.Direct != nil && !e.Causal
@@ -68,8 +67,6 @@ func (b *bidirectional[T]) Piece(i int) {
 	e.Release(w)
 }
 
-// read returns the products of at most Rows queries with the sums, in memory of w, relative to
-// w.Scales.
 func (b *bidirectional[T]) read(w *Workspace[T], q dense.Matrix[T]) dense.Matrix[T] {
 	features, sums := w.Features.Rows(q.Rows), w.Sums.Rows(q.Rows)
 	if !b.direct {

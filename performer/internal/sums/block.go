@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// tokenBlock holds the features of at most ChunkRows tokens.
 type tokenBlock[T dense.Float] struct {
 	number, lo, rows int               // the block in the pass, first token, number of tokens
 	reading, summed  scratch.Buffer[T] // ChunkRows×m, (log-)features
@@ -88,8 +87,7 @@ func (c *causal[T]) leaveOut(b *tokenBlock[T], valid []bool) {
 	}
 }
 
-// keepDenominator stores the denominator of query i, for features relative to a scale, and δ_i in
-// DK and DV until the pass forKeys.
+// keepDenominator stores the denominator of query i and δ_i in DK and DV for the pass forKeys.
 func (c *causal[T]) keepDenominator(i int, total, mean T, relative logscale.Scale) {
 	if c.ref != nil && !c.history.kept {
 		total = T(math.Log(float64(total)) + math.Log(relative.Factor) + relative.Exponent*math.Ln2)
@@ -112,8 +110,6 @@ func (c *causal[T]) divide(b *tokenBlock[T], queries dense.Matrix[T]) {
 	}
 }
 
-// reload loads the next block into the place of the block of ch in the ring, if ch is the last
-// chunk of its block.
 func (c *causal[T]) reload(ch *chunk[T]) {
 	end := ch.to == ch.block.rows
 	if c.back() {

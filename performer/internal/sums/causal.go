@@ -96,7 +96,6 @@ func (e *Engine[T]) BackwardCausal(processors int, g *Gradients[T], keys, querie
 	e.causalBackward(windowOf(g.Q.Rows, processors), g, keys, queries)
 }
 
-// causal is ForwardCausal with window chunks in a batch, at most the number of blocks.
 func (e *Engine[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []bool) {
 	c := e.memory.causals.Get()
 	c.e, c.dst, c.Q, c.K, c.V, c.keys = e, dst, q, k, v, valid
@@ -109,7 +108,6 @@ func (e *Engine[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []boo
 	c.release()
 }
 
-// causalBackward is BackwardCausal with window chunks in a batch, at most the number of blocks.
 func (e *Engine[T]) causalBackward(window int, g *Gradients[T], keys, queries []bool) {
 	c := e.memory.causals.Get()
 	c.e, c.Gradients, c.keys, c.queries = e, *g, keys, queries
@@ -121,7 +119,6 @@ func (e *Engine[T]) causalBackward(window int, g *Gradients[T], keys, queries []
 	c.release()
 }
 
-// release returns c to its pool without matrices of the caller.
 func (c *causal[T]) release() {
 	e := c.e
 	c.e, c.Gradients, c.dst, c.keys, c.queries, c.history = nil, Gradients[T]{}, dense.Matrix[T]{}, nil, nil, history{}
@@ -158,7 +155,6 @@ func (c *causal[T]) pass(purpose purpose, window int) bool {
 	return true
 }
 
-// prepare allocates memory for a window and sets the sums to zero.
 func (c *causal[T]) prepare(window int) {
 	m, width := c.e.M, c.e.Width(c.V.Cols)
 	for len(c.blocks) < window {
@@ -195,7 +191,6 @@ func (c *causal[T]) prepare(window int) {
 	}
 }
 
-// step processes a batch of one chunk.
 func (c *causal[T]) step() {
 	ch, state := c.batch[0], c.state.Rows(c.e.M)
 	rescale(state, ch.before, 0, c.e.M)
@@ -205,7 +200,6 @@ func (c *causal[T]) step() {
 	c.reload(ch)
 }
 
-// stage says what a piece of a pass is.
 type stage int
 
 const (
@@ -235,7 +229,6 @@ func (c *causal[T]) Piece(i int) {
 	}
 }
 
-// prefix adds the sums before each chunk for some features.
 func (c *causal[T]) prefix(g int) {
 	lo := g * featuresPerPrefix
 	hi := min(lo+featuresPerPrefix, c.e.M)

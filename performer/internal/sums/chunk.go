@@ -9,9 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// bandRows is the number of rows of a chunk whose scores are computed in one product, with all
-// tokens that one of these rows sees. Two such products compute three quarters of the square of all
-// scores.
+// Two products of bandRows rows compute three quarters of the square of all scores.
 const bandRows = ChunkRows / 2
 
 // chunk is a run of tokens of one block that share a reference.
@@ -108,7 +106,6 @@ func (c *causal[T]) cut(done int) int {
 	return done
 }
 
-// blockAfter returns the number of the block with token number done of the pass.
 func (c *causal[T]) blockAfter(done int) int {
 	if c.back() {
 		return blocksOf(c.Q.Rows) - 1 - (c.Q.Rows-1-done)/ChunkRows
@@ -144,7 +141,6 @@ func (c *causal[T]) open(ch *chunk[T]) int {
 	return n
 }
 
-// score scales the features and computes the products within the chunk.
 func (c *causal[T]) score(ch *chunk[T]) {
 	reading, summed := ch.reading(), ch.summed()
 	switch {
@@ -180,7 +176,6 @@ func (c *causal[T]) score(ch *chunk[T]) {
 	}
 }
 
-// scales returns memory for the scales of the reading features, or nil if no output needs them.
 func (c *causal[T]) scales(ch *chunk[T]) []logscale.Scale {
 	if c.purpose == forOutputs && !c.e.Unnormalised && !c.e.Undivided {
 		return nil
@@ -188,7 +183,6 @@ func (c *causal[T]) scales(ch *chunk[T]) []logscale.Scale {
 	return ch.scales
 }
 
-// add sets sums to beta times sums plus the sums over the chunk. beta is 0 or 1.
 func (c *causal[T]) add(ch *chunk[T], beta T, sums dense.Matrix[T]) {
 	values, _ := c.values(ch)
 	if !c.e.Unnormalised && (ch.ref == nil || c.replays() || c.back()) {
@@ -197,7 +191,6 @@ func (c *causal[T]) add(ch *chunk[T], beta T, sums dense.Matrix[T]) {
 	addProducts(beta, sums, ch.summed(), values.ColRange(0, c.V.Cols), ch.totals)
 }
 
-// emit adds the products with the sums before the chunk, and writes outputs or gradients.
 func (c *causal[T]) emit(ch *chunk[T], before dense.Matrix[T]) {
 	switch c.purpose {
 	case forOutputs:
@@ -211,7 +204,6 @@ func (c *causal[T]) emit(ch *chunk[T], before dense.Matrix[T]) {
 	}
 }
 
-// emitQueries writes the gradients with respect to queries, and stores denominators for forKeys.
 func (c *causal[T]) emitQueries(ch *chunk[T], before dense.Matrix[T]) {
 	queries, keys, slopes := ch.reading(), ch.summed(), c.slopes(ch, before)
 	for i := range slopes.Rows {

@@ -7,10 +7,9 @@ import (
 
 // If features cost less than their logarithms, attention uses features first. If the sum of a
 // feature over the keys is out of range, all rows are computed again with logarithms. If a
-// denominator is out of range, its row is computed again with logarithms.
-//
-// A sum of at least leastSum has lost less than 2^(−100) of itself to underflow. With sums and
-// denominators up to greatestSum numerators are in range for float32 values up to 2⁸⁰.
+// denominator is out of range, its row is computed again with logarithms. A sum of at least
+// leastSum has lost less than 2^(−100) of itself to underflow. With sums and denominators up to
+// greatestSum numerators are in range for float32 values up to 2⁸⁰.
 const (
 	leastSum    = 0x1p-20
 	greatestSum = 0x1p40
@@ -28,7 +27,6 @@ func (acc *Accumulator[T]) allInRange() bool {
 	return true
 }
 
-// amend computes the rows of queries whose denominators are out of range again, with logarithms.
 func (b *bidirectional[T]) amend(w *Workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {

@@ -64,7 +64,6 @@ type memory[T dense.Float] struct {
 	causals            pool.Of[causal[T]]
 }
 
-// New returns the engine of an operator.
 func New[T dense.Float](o Operator[T]) *Engine[T] {
 	return &Engine[T]{Operator: o, memory: new(memory[T])}
 }
@@ -75,7 +74,6 @@ func (e *Engine[T]) Marks() []float64 {
 	return fingerprint.Marks(&e.fingerprint, e.D, e.M, e.Features.Queries, e.Features.Keys)
 }
 
-// CheckMarks returns an error unless marks are the marks of e.
 func (e *Engine[T]) CheckMarks(marks []float64) error {
 	if err := fingerprint.Check[T](e.Marks(), marks); err != nil {
 		return fmt.Errorf("performer: %w", err)
@@ -96,7 +94,6 @@ const (
 	mostRows  = 4 * ChunkRows // of a block
 )
 
-// Rows returns the number of rows of a block of features.
 func (e *Engine[T]) Rows() int { return blockRows(e.M) }
 
 // blockRows returns a number of rows whose m features stay in a second cache of 512 KiB. The order
@@ -111,7 +108,6 @@ type Workspace[T dense.Float] struct {
 	totals   []T               // m
 }
 
-// Workspace returns memory for values of dimension dv. The caller returns it by Release.
 func (e *Engine[T]) Workspace(dv int) *Workspace[T] {
 	w := e.memory.workspaces.Get()
 	if w.totals == nil {
@@ -125,5 +121,4 @@ func (e *Engine[T]) Workspace(dv int) *Workspace[T] {
 	return w
 }
 
-// Release returns w to its pool.
 func (e *Engine[T]) Release(w *Workspace[T]) { e.memory.workspaces.Put(w) }

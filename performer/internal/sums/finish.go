@@ -24,8 +24,6 @@ func (e *Engine[T]) Finish(dst, sums dense.Matrix[T], scales []logscale.Scale) {
 	}
 }
 
-// writeFraction writes the sums of a row and their scale into dst. Features that are not logarithms
-// have the scale 1.
 func (e *Engine[T]) writeFraction(dst, sums []T, s logscale.Scale) {
 	n := copy(dst, sums)
 	if !e.Logs {

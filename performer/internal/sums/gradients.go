@@ -7,13 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Gradients holds the inputs of Backward, and the gradients DQ, DK and DV that Backward writes.
 type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 }
 
-// Empty reports whether there is no query, no key or no output column. It then sets the gradients
-// to zero.
+// Empty reports whether there is no query, no key or no output column. Empty sets the gradients to
+// zero if there is no query, no key or no output column.
 func (g *Gradients[T]) Empty() bool {
 	if g.Q.Rows > 0 && g.K.Rows > 0 && g.V.Cols > 0 {
 		return false
@@ -25,12 +24,8 @@ func (g *Gradients[T]) Empty() bool {
 }
 
 // quotientSlope replaces slope_f = Σ_j φ_jf·(v_j·g), for the gradient g with respect to the output
-// of a query, by the gradient with respect to the (log-)features x of the query,
-//
-//	(slope_f − δ·sums_f)/D,  times x_f with logarithms.
-//
-// sums_f is Σ_j φ_jf. quotientSlope returns the denominator D = Σ_f x_f·sums_f, and the product δ
-// of g and the output, which is Σ_f x_f·slope_f/D.
+// of a query, by (slope_f − δ·sums_f)/D, times x_f with logarithms, where sums_f = Σ_j φ_jf. It
+// returns D = Σ_f x_f·sums_f and δ = Σ_f x_f·slope_f/D.
 func (e *Engine[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
 	total = vecmath.Dot(x, sums)
 	mean = vecmath.Dot(x, slope) / total
@@ -50,7 +45,6 @@ func (e *Engine[T]) sumSlope(slope, x []T, s logscale.Scale) {
 	}
 }
 
-// column copies the last column of m into x.
 func column[T dense.Float](x []T, m dense.Matrix[T]) {
 	for f := range x {
 		x[f] = m.Data[f*m.Stride+m.Cols-1]

@@ -14,12 +14,10 @@ type history struct {
 	chunks  []historyChunk
 }
 
-// historyChunk is a chunk: its rows, and the number of earlier changes of the reference.
 type historyChunk struct{ rows, changes int }
 
 func (t *history) clear() { t.changes, t.chunks = t.changes[:0], t.chunks[:0] }
 
-// add adds a chunk with the given changes and number of rows, if the history is kept.
 func (t *history) add(changes []logscale.Change, rows int) {
 	if t.kept {
 		t.chunks = append(t.chunks, historyChunk{rows, len(t.changes)})
@@ -27,8 +25,7 @@ func (t *history) add(changes []logscale.Change, rows int) {
 	}
 }
 
-// lacksHistory reports whether log D_i of a query of the batch is too inexact for the pass forKeys,
-// and no history is kept.
+// lacksHistory: log D_i is too inexact for the pass forKeys, and no history is kept.
 func (c *causal[T]) lacksHistory() bool {
 	if c.purpose != forQueries || c.history.kept || c.e.Unnormalised {
 		return false
@@ -41,13 +38,11 @@ func (c *causal[T]) lacksHistory() bool {
 	return false
 }
 
-// replays reports whether the pass has the references of a history.
 func (c *causal[T]) replays() bool { return c.back() && c.history.kept }
 
 // replay removes the last chunk from the history, sets the reference of ch to its reference, and
 // returns its number of rows. Sums of queries are multiplied by the same factors as sums of keys
-// were in the other direction: with the reference of an earlier chunk the features of keys are
-// larger by the same factors.
+// were in the other direction.
 func (c *causal[T]) replay(ch *chunk[T]) int {
 	t := &c.history
 	last := t.chunks[len(t.chunks)-1]
@@ -60,8 +55,6 @@ func (c *causal[T]) replay(ch *chunk[T]) int {
 	return last.rows
 }
 
-// scaleBack scales the reading keys and the summed queries of a chunk with a replayed reference,
-// and divides the queries by their denominators.
 func (c *causal[T]) scaleBack(ch *chunk[T]) {
 	keys, queries := ch.reading(), ch.summed()
 	ch.ref.ScaleKeys(keys, ch.scratch)

@@ -24,20 +24,18 @@ type segments[T dense.Float] struct {
 	sums          [maxSegments]*Accumulator[T]
 }
 
-// segments returns segments of the keys before any sum. The caller releases them.
+// segments returns segments of the keys before any sum. The caller releases the segments.
 func (e *Engine[T]) segments(k, v dense.Matrix[T]) *segments[T] {
 	s := e.memory.segments.Get()
 	s.e, s.k, s.v, s.count = e, k, v, segmentsOf(k.Rows)
 	return s
 }
 
-// segmentsOf returns the number of segments of n keys. It depends on n alone, so that sums do not
-// depend on the number of processors.
+// The number depends on n alone, so that sums do not depend on the number of processors.
 func segmentsOf(n int) int {
 	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
 }
 
-// Append adds the keys k and their values v to the sums, in segments if there are many keys.
 func (e *Engine[T]) Append(acc *Accumulator[T], k, v dense.Matrix[T]) {
 	if segmentsOf(k.Rows) == 1 {
 		e.Add(acc, k, v, 0, k.Rows)
@@ -49,14 +47,12 @@ func (e *Engine[T]) Append(acc *Accumulator[T], k, v dense.Matrix[T]) {
 	s.release()
 }
 
-// sum computes the sums over all keys in the sums of the first segment.
 func (s *segments[T]) sum() {
 	s.merging = false
 	parallel.Do(s.count, s)
 	s.merge()
 }
 
-// merge adds the sums of all segments to the sums of the first segment.
 func (s *segments[T]) merge() {
 	if s.count > 1 {
 		s.merging, s.groups = true, mergeGroups(s.count, s.sums[0])

@@ -13,27 +13,22 @@ import (
 // If features cost less than their logarithms, causal attention uses features first, token by token
 // (see package rankone), up to the first key with a coordinate beyond ±mostCoordinate. From that
 // token on it uses logarithms: sums of features are sums with references of 1. A query with such a
-// coordinate has weights from its logarithms, with references of 1.
-//
-// A point with coordinates within ±mostCoordinate has features elu+1 between 2⁻⁴⁰ and 2⁵. So
-// denominators are in range, and numerators for float32 values up to 2⁸⁰.
+// coordinate has weights from its logarithms, with references of 1. A point with coordinates within
+// ±mostCoordinate has features elu+1 between 2⁻⁴⁰ and 2⁵. So denominators are in range, and
+// numerators for float32 values up to 2⁸⁰.
 const mostCoordinate = 27.7
 
 // leastNorm is the least norm, other than zero, of a float32 value for features without logarithms.
 // Products of such a value with features of 2⁻⁴⁰ of a query and of a key are normal numbers.
-// Smaller values need logarithms.
 const leastNorm = 0x1p-46
 
 // RecentTokens is the number of tokens whose sums are added to the sums of all earlier tokens
 // together. A sum over n tokens then has about 256 + n/256 rounding errors.
 const RecentTokens = 256
 
-// mostDirect is the largest number of features for sums token by token. With many more features
-// products of matrices are as fast.
+// With more features than mostDirect products of matrices are as fast as sums by token.
 const mostDirect = 128
 
-// directCausal computes the first tokens of a causal pass from features. A piece is a share of the
-// columns of values.
 type directCausal[T dense.Float] struct {
 	dst, q, k, v dense.Matrix[T]
 	e            *Engine[T]
@@ -41,7 +36,6 @@ type directCausal[T dense.Float] struct {
 	shares       []*directShare[T]
 }
 
-// directShare holds the sums of some columns of values, and of a column of ones.
 type directShare[T dense.Float] struct {
 	from, to     int                    // of the columns of values
 	queries      scratch.Buffer[T]      // ChunkRows×m
@@ -58,7 +52,6 @@ type directShare[T dense.Float] struct {
 // directColumns divides the number of columns of values of a share.
 const directColumns = 32
 
-// directOutputs writes the outputs of the first tokens and returns their number.
 func (c *causal[T]) directOutputs() int {
 	d := &c.direct
 	d.e, d.dst, d.q, d.k, d.v, d.valid = c.e, c.dst, c.Q, c.K, c.V, c.keys
@@ -99,7 +92,6 @@ func (c *causal[T]) skip(n int) {
 	c.resumes = n > 0
 }
 
-// raiseDirect sets the references of features with sums in state to 1.
 func (c *causal[T]) raiseDirect() {
 	sums := c.state.Rows(c.e.M)
 	for f := range sums.Rows {
@@ -114,7 +106,6 @@ func overlaps[T dense.Float](x, y dense.Matrix[T]) bool {
 	return len(x.Data) > 0 && len(y.Data) > 0 && &x.Data[0] == &y.Data[0]
 }
 
-// Piece computes the outputs of share i.
 func (d *directCausal[T]) Piece(i int) {
 	s := d.shares[i]
 	s.prepare(d.e.M)
@@ -154,13 +145,11 @@ func coordinatesFit[T dense.Float](x []T) bool {
 	return true
 }
 
-// normFits reports whether the value v has a norm of at least leastNorm, or is zero.
 func normFits[T dense.Float](v []T) bool {
 	half := vecmath.HalfSquaredNorm(v)
 	return half == 0 || !(half < leastNorm*leastNorm/2) || logscale.Roundoff[T]() < 0x1p-24
 }
 
-// prepare allocates memory and sets the sums to zero.
 func (s *directShare[T]) prepare(m int) {
 	s.queries.Shape(ChunkRows, m)
 	s.keys.Shape(ChunkRows, m)
@@ -225,7 +214,6 @@ func (s *directShare[T]) outputs(d *directCausal[T], lo, hi int) {
 	}
 }
 
-// amend replaces the features of queries with coordinates beyond ±mostCoordinate.
 func (s *directShare[T]) amend(e *Engine[T], features, q dense.Matrix[T]) {
 	for i := range q.Rows {
 		if coordinatesFit(q.Row(i)) {
@@ -241,15 +229,12 @@ func (s *directShare[T]) amend(e *Engine[T], features, q dense.Matrix[T]) {
 	}
 }
 
-// fold adds the sums of the last tokens to the sums of all earlier tokens.
 func (s *directShare[T]) fold() {
 	vecmath.AddScaled(s.older, s.sums, 1)
 	clear(s.sums)
 	s.fresh = 0
 }
 
-// copySums copies the sums to the columns of dst that belong to the share, and to the last column
-// of dst.
 func (s *directShare[T]) copySums(dst dense.Matrix[T]) {
 	n := s.to - s.from
 	for from := 0; from <= n; {

@@ -7,15 +7,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// grain is the least number of queries of a piece.
 const grain = 64
 
 // Queries returns how many of n queries read the keys together. A larger number copies keys less
 // often, and a smaller number divides the queries among more processors.
 func Queries(n int) int { return min(max(n/32/grain, 1), 4) * grain }
 
-// Attention is the attention of one head: the queries Q (Lq×d) over the keys K (Lk×d) and values V
-// (Lk×dv), with the outputs Dst (Lq×dv).
+// Attention has Q (Lq×d), K (Lk×d), V (Lk×dv) and outputs Dst (Lq×dv) of one head.
 type Attention[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T]
 	Scores       Scores
@@ -23,7 +21,6 @@ type Attention[T dense.Float] struct {
 	LogSums      []T // unless nil, set to the log of the sum of the weights of each query that sees a key
 }
 
-// call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	Attention[T]
 	rows         int               // queries of a block
@@ -53,7 +50,6 @@ func Attend[T dense.Float](a Attention[T]) {
 // of the caches and have a page each. Products with such rows take a fifth longer.
 const worthCopies = 8
 
-// together returns the rows of x, copied to consecutive memory if they are parts of longer rows.
 func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
 	if x.Stride <= scratch.Stride[T](x.Cols) {
 		return x
@@ -62,7 +58,6 @@ func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense
 	return dense.Copy(memory.Rows(x.Rows), x)
 }
 
-// Piece computes the outputs of a block of queries.
 func (c *call[T]) Piece(i int) {
 	lo := i * c.rows
 	hi := min(lo+c.rows, c.Q.Rows)

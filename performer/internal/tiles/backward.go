@@ -36,8 +36,10 @@ type Gradients[T dense.Float] struct {
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
 // With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Backward
-// computes P again a tile at a time. Gradients of keys that no query sees are zero, and so are
-// gradients of queries that see no key. Bits do not depend on GOMAXPROCS.
+// computes P again a tile at a time.
+//
+// Gradients of keys that no query sees and of queries that see no key are zero. Bits do not depend
+// on GOMAXPROCS.
 func Backward[T dense.Float](g Gradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.Gradients = g
@@ -59,9 +61,8 @@ func Backward[T dense.Float](g Gradients[T]) {
 	pool.Put(&backwards, b)
 }
 
-// backward is a call of Backward. For each tile of keys, segments of the queries add to the
-// gradients of their queries. Each segment has its own gradients of keys and values, which are then
-// summed in order.
+// For each tile of keys, segments of the queries add to the gradients of their queries. Each
+// segment has its own gradients of keys and values, which are then summed in order.
 type backward[T dense.Float] struct {
 	Gradients[T]
 	stage backwardStage
@@ -75,7 +76,6 @@ type backward[T dense.Float] struct {
 	dks, dvs [gradientSegments]scratch.Buffer[T] // Keys×d and Keys×dv
 }
 
-// backwardStage says what a piece is.
 type backwardStage int
 
 const (
@@ -96,8 +96,6 @@ func (b *backward[T]) Piece(i int) {
 	}
 }
 
-// prepare allocates memory for segments and statistics. It sets the statistics that are given, or
-// those of weights without a denominator.
 func (b *backward[T]) prepare() {
 	for _, x := range []*[]T{&b.shift, &b.log, &b.mean} {
 		*x = scratch.Resize(*x, b.Q.Rows)
@@ -115,8 +113,7 @@ func (b *backward[T]) prepare() {
 	}
 }
 
-// segmentsOfQueries returns the number of segments of n queries. It depends on n alone, so that
-// sums do not depend on the number of processors.
+// The number depends on n alone, so that sums do not depend on the number of processors.
 func segmentsOfQueries(n int) int {
 	return min((n+gradientQueries-1)/gradientQueries, gradientSegments)
 }
@@ -138,7 +135,6 @@ func (b *backward[T]) collect() {
 	}
 }
 
-// forward computes the statistics of some queries.
 func (b *backward[T]) forward(piece int) {
 	lo := piece * gradientQueries
 	hi := min(lo+gradientQueries, b.Q.Rows)
@@ -157,8 +153,7 @@ func (b *backward[T]) forward(piece int) {
 	pool.Put(&gradientTiles, w)
 }
 
-// logSink returns the gradient with respect to log Scores.Sink, −Σ_i P_i·δ_i with the share P_i of
-// the sink in the weights of query i.
+// logSink returns −Σ_i P_i·δ_i with the share P_i of the sink in the weights of query i.
 func (b *backward[T]) logSink() (sum float64) {
 	for i, mean := range b.mean {
 		sum -= float64(mean) * math.Exp(math.Log(b.Scores.Sink)-float64(b.shift[i])-float64(b.log[i]))
@@ -191,7 +186,6 @@ type gradientTile[T dense.Float] struct {
 	beta            T   // 0 for the first queries of a segment, and 1 for later ones
 }
 
-// tile adds the gradients between the queries lo ≤ i < hi, of segment s, and the tile of keys.
 func (b *backward[T]) tile(w *gradientTile[T], s, lo, hi int) {
 	n, factor := b.hi-b.lo, T(b.Scores.Scale)
 	q, g := b.Q.RowRange(lo, hi), b.DOut.RowRange(lo, hi)
@@ -223,7 +217,6 @@ func (b *backward[T]) tile(w *gradientTile[T], s, lo, hi int) {
 	seen.product(func(p, g, dv dense.Matrix[T]) { matmul.Mul(1, p, g, beta, dv) }, b.dvs[s].Rows(n), p, g, 1, true, &w.clean)
 }
 
-// cap applies Softcap to the scores x of a key, and sets w.caps to the derivatives.
 func (w *gradientTile[T]) cap(x []T, c T) {
 	w.caps, w.memory = scratch.Resize(w.caps, len(x)), scratch.Resize(w.memory, len(x))
 	softcap(x, c, w.memory)
@@ -233,7 +226,6 @@ func (w *gradientTile[T]) cap(x []T, c T) {
 	}
 }
 
-// Scratch memory of all calls of Backward.
 var (
 	backwards     pool.Pair[backward[float32], backward[float64]]
 	gradientTiles pool.Pair[gradientTile[float32], gradientTile[float64]]

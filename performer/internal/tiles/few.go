@@ -10,11 +10,9 @@ import (
 )
 
 // fewQueries is the largest number of queries for which scores have a row for each query. A vector
-// of scores of one key would be nearly empty for so few queries, as in the step of a decoder. The
-// bits are the same.
+// of scores of one key would be nearly empty for so few queries. The bits are the same.
 const fewQueries = 8
 
-// few is the memory of a tile of few queries.
 type few[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	scores  scratch.Buffer[T] // queries×Keys
@@ -26,7 +24,6 @@ func (f *few[T]) begin(q dense.Matrix[T]) {
 	f.scores.Shape(q.Rows, Keys)
 }
 
-// addFew is add for few queries that see all of the keys, without slopes.
 func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	n := len(t.peaks)
 	scores := t.few.scores.Rows(n).ColRange(0, k.Rows)
@@ -46,11 +43,9 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	matmul.MulOnce(1, scores, v, 1, t.sums.Rows(n))
 }
 
-// totalsAtOnce is the number of rows of weights that are summed together, because each addition to
-// a sum waits for the addition before.
+// totalsAtOnce sums are computed together: each addition to a sum waits for the one before.
 const totalsAtOnce = 4
 
-// addTotals adds the weights of queries from query i on to their totals, in the order of ExpRows.
 func (t *Tile[T]) addTotals(weights dense.Matrix[T], i int) {
 	if i+totalsAtOnce > weights.Rows {
 		for ; i < weights.Rows; i++ {
@@ -76,15 +71,12 @@ func (t *Tile[T]) addTotals(weights dense.Matrix[T], i int) {
 	}
 }
 
-// raise sets the largest score of query i so far to peak, and rescales its sums if the largest
-// score has grown.
 func (t *Tile[T]) raise(i int, peak T) {
 	old := t.peaks[i]
 	if peak == old {
 		return
 	}
-	// Before the first finite score the sums do not change: they are zero, or NaN or Inf from a
-	// score that is NaN or Inf.
+	// Before the first finite score the sums do not change: they are zero, NaN or Inf.
 	if old > T(math.Inf(-1)) {
 		factor := T(math.Exp(float64(old - peak)))
 		vecmath.Scale(t.sums.Rows(i+1).Row(i), factor)

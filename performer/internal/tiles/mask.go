@@ -11,9 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Mask says which keys the queries of one head see, and what is added to the scores of pairs of a
-// query and a key. A query has a place among the keys. With the zero Mask every query sees every
-// key.
+// Mask says which keys queries of one head see, and what is added to scores. A query has a place
+// among the keys. With the zero Mask every query sees every key.
 type Mask[T dense.Float] struct {
 	Past   int   // query i has the place Past + i unless Places is set, key j Before + j
 	Places []int // query i has the place Places[i]; places ascend
@@ -39,7 +38,6 @@ func (m *Mask[T]) Place(i int) int {
 	return m.Past + i - m.Before
 }
 
-// sinks returns the number of sinks from key 0 on, or a negative number.
 func (m *Mask[T]) sinks() int { return m.Sinks - m.Before }
 
 // local reports whether queries see only keys near their place, apart from sinks.
@@ -64,7 +62,6 @@ func (m *Mask[T]) Together(lo, hi int) bool {
 	return hi <= to
 }
 
-// from returns the number of queries first ≤ i < end before a place.
 func (m *Mask[T]) from(place, first, end int) int {
 	place += m.Before
 	if m.Places != nil {
@@ -92,7 +89,6 @@ func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	return from, to
 }
 
-// run is a run of keys from ≤ j < to.
 type run struct{ from, to int }
 
 // keys returns the runs of n keys that the queries first ≤ i < end see, apart from Valid and Pairs:
@@ -121,8 +117,7 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
 }
 
-// Part is a run of keys From ≤ j < To of one tile. A tile has the keys from a multiple of [Keys] to
-// the next multiple.
+// A tile has the keys from a multiple of [Keys] to the next multiple.
 type Part struct{ From, To int }
 
 // AppendParts appends the parts of n keys that the queries first ≤ i < end see, apart from Valid
@@ -169,7 +164,6 @@ func (m *Mask[T]) Sees(first, end, lo, hi int) bool {
 	return m.Valid == nil || !slices.Contains(m.Valid[lo:hi], false)
 }
 
-// view is the part of a Mask for some queries and the keys of one tile.
 type view[T dense.Float] struct {
 	mask       *Mask[T]        // nil if each query sees each key and nothing is added
 	first, end int             // queries
@@ -197,7 +191,6 @@ func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slo
 	return w
 }
 
-// apply changes the scores of key j of the tile as the mask says.
 func (w *view[T]) apply(j int, scores []T) {
 	if w.slopes != nil {
 		w.slopes.apply(w, w.lo+j, scores)
@@ -214,8 +207,6 @@ func (w *view[T]) apply(j int, scores []T) {
 	}
 }
 
-// clear sets the elements of x, one for each query, to zero if the query does not see key j of the
-// tile.
 func (w *view[T]) clear(j int, x []T) {
 	switch {
 	case !w.closed:
@@ -270,7 +261,6 @@ func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matri
 	}
 }
 
-// withoutInfinite copies x to dst with zeros in place of NaN and ±Inf.
 func withoutInfinite[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
 	for r := range x.Rows {
 		to := dst.Row(r)

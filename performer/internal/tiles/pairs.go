@@ -10,9 +10,8 @@ import (
 )
 
 // Pairs says for each pair of a query and a key of one head what is added to its score, and whether
-// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask are broadcast
-// over heads, sequences or queries. Keys beyond the columns of Bias or Mask are closed, and so are
-// pairs with a bias of −Inf.
+// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask are broadcast.
+// Keys beyond Bias or Mask are closed, and pairs with a bias of −Inf.
 type Pairs[T dense.Float] struct {
 	Bias           dense.Tensor[T]    // zero if there is none
 	Mask           dense.Tensor[bool] // zero if there is none
@@ -21,15 +20,12 @@ type Pairs[T dense.Float] struct {
 	Gradient       dense.Matrix[T] // gradients of biases to write, a row a query; zero if none
 }
 
-// Given reports whether there are a Bias, a Mask, or Silent queries.
 func (p *Pairs[T]) Given() bool { return !p.Bias.IsZero() || !p.Mask.IsZero() || p.Silent != nil }
 
-// biasRow returns the biases of query i, for the first keys.
 func (p *Pairs[T]) biasRow(i int) []T {
 	return p.Bias.Row(min(p.Sequence, p.Bias.Batch-1), min(p.Head, p.Bias.Heads-1), min(i, p.Bias.Rows-1))
 }
 
-// maskRow returns the mask of query i, for the first keys.
 func (p *Pairs[T]) maskRow(i int) []bool {
 	return p.Mask.Row(min(p.Sequence, p.Mask.Batch-1), min(p.Head, p.Mask.Heads-1), min(i, p.Mask.Rows-1))
 }
@@ -52,8 +48,7 @@ func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 }
 
 // SkipPadding lets places begin at the first of n keys that counts and that Pairs do not hide from
-// every query: keys before it are padding. Places must be nil. SkipPadding reads the padding of
-// each query.
+// every query: keys before it are padding. Places must be nil.
 func (m *Mask[T]) SkipPadding(n int) {
 	p, rows, first := &m.Pairs, 1, n
 	masked, biased := !p.Mask.IsZero(), !p.Bias.IsZero()
@@ -171,7 +166,6 @@ func addChanges[T dense.Float](scores, changes []T) {
 	}
 }
 
-// learn writes the gradients y of the biases of one key and the queries from query first on.
 func (p *Pairs[T]) learn(y []T, first, key int) {
 	if key >= p.Gradient.Cols {
 		return

@@ -9,9 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Scores says how scores and weights are computed from products of queries and keys. A score is s =
-// Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are exp(s), over their
-// sum plus Sink unless Unnormalised.
+// A score is s = Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are
+// exp(s), over their sum plus Sink unless Unnormalised.
 type Scores struct {
 	Scale, Softcap float64
 	Unnormalised   bool
@@ -30,12 +29,10 @@ func (s Scores) Total(sum, peak float64) float64 {
 	return sum + math.Exp(math.Log(s.Sink)-peak)
 }
 
-// Raw writes Scale·q_iᵀk_j into dst.
 func Raw[T dense.Float](s Scores, dst, q, k dense.Matrix[T]) {
 	matmul.MulT(T(s.Scale), q, k, 0, dst)
 }
 
-// Cap applies the Softcap to scores, if there is one.
 func Cap[T dense.Float](s Scores, scores dense.Matrix[T]) {
 	if s.Softcap == 0 {
 		return
@@ -46,7 +43,7 @@ func Cap[T dense.Float](s Scores, scores dense.Matrix[T]) {
 	}
 }
 
-// CapRow applies the Softcap, which is not zero, to scores. memory has at least their length.
+// memory has at least the length of scores.
 func CapRow[T dense.Float](s Scores, scores, memory []T) {
 	softcap(scores, capIn[T](s.Softcap), memory)
 }

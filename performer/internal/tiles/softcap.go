@@ -7,12 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// softcap replaces x by c·tanh(x/c). memory has at least the length of x. Far from zero
-//
-//	tanh y = ±(1 − e)/(1 + e),  e = exp(−2|y|),
-//
-// is accurate. Near zero 1 − e would cancel, and tanh y is a quotient of polynomials. If c is
-// infinite, x does not change, which is the limit.
+// softcap replaces x by c·tanh(x/c), with tanh y = ±(1 − e)/(1 + e), e = exp(−2|y|). Near zero 1 −
+// e would cancel, and tanh y is a quotient of polynomials. If c is infinite, x does not change.
 func softcap[T dense.Float](x []T, c T, memory []T) {
 	if math.IsInf(float64(c), 0) {
 		return
@@ -44,7 +40,6 @@ func softcap[T dense.Float](x []T, c T, memory []T) {
 	}
 }
 
-// capIn returns a Softcap other than zero as a T other than zero, since x/0 has no tanh.
 func capIn[T dense.Float](c float64) T {
 	if t := T(c); t != 0 {
 		return t

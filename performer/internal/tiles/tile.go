@@ -71,7 +71,6 @@ func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] 
 	return t
 }
 
-// Release returns the tile to its pool.
 func (t *Tile[T]) Release() {
 	t.mask = Mask[T]{}
 	pool.Put(&tiles, t)
@@ -114,7 +113,6 @@ func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask *Mask[T], first int, p Part
 	t.add(k, v, &w)
 }
 
-// add adds at most Keys keys and values to the sums of the queries.
 func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 	if !t.markSeen(w, k.Rows) {
 		return
@@ -141,7 +139,6 @@ func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 
 func addWeighted[T dense.Float](s, v, sums dense.Matrix[T]) { matmul.TMul(1, s, v, 1, sums) }
 
-// markSeen marks the queries that see one of n keys, and reports whether there is such a query.
 func (t *Tile[T]) markSeen(w *view[T], n int) bool {
 	switch {
 	case !w.closed:
@@ -172,7 +169,6 @@ func (t *Tile[T]) markSeen(w *view[T], n int) bool {
 	return any
 }
 
-// markSeenPairs is markSeen with pairs.
 func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	closed, any := T(math.Inf(-1)), false
 	layout.Fill(t.raised, closed)
@@ -190,7 +186,6 @@ func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	return any
 }
 
-// weigh replaces scores by weights, and adds the weights to the sums of weights.
 func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	t.raiseAll(scores)
 	clear(t.added)
@@ -198,8 +193,6 @@ func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	vecmath.AddScaled(t.total, t.added, 1)
 }
 
-// raiseAll updates the largest scores, and rescales the sums of queries whose largest score has
-// grown.
 func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 	copy(t.raised, t.peaks)
 	vecmath.PeakRows(t.raised, scores.Data, scores.Stride, scores.Rows)
@@ -243,8 +236,7 @@ func (t *Tile[T]) logSums(dst []T) {
 	}
 }
 
-// Output writes the output of a query with the sums Σ_j A_ij v_j and total Σ_j A_ij, both over
-// exp(peak).
+// Output writes the output for the sums Σ_j A_ij v_j and total Σ_j A_ij, over exp(peak).
 func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64) {
 	switch {
 	case !scoring.Unnormalised:
@@ -256,11 +248,9 @@ func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64)
 	}
 }
 
-// Sums returns Σ_j A_ij v_j and Σ_j A_ij of query i, both over exp(peak). peak is −Inf if no score
-// was finite.
+// Sums returns Σ_j A_ij v_j and Σ_j A_ij over exp(peak); peak is −Inf without a finite score.
 func (t *Tile[T]) Sums(i int) (sums []T, total T, peak float64) {
 	return t.sums.Rows(i + 1).Row(i), t.total[i], float64(t.peaks[i])
 }
 
-// Scratch memory of all tiles.
 var tiles pool.Pair[Tile[float32], Tile[float64]]

@@ -2,11 +2,9 @@
 // generators of its assembly and for its reference.
 package minimax
 
-// Constants are the constants of a function for float32 and for float64.
 type Constants struct{ Single, Double []float64 }
 
-// Constants as sums of terms: each term is the rounded difference of the constant and the terms
-// before.
+// Constants as sums: each term is the rounded difference from the terms before.
 var (
 	Ln2 = Constants{
 		[]float64{0x1.62e43p-1, -0x1.05c61p-29},
@@ -43,9 +41,8 @@ var (
 		[]float64{-0.16666666666666666, 0.008333333333333194, -0.00019841269841209218, 2.755731921113721e-06,
 			-2.5052106872796224e-08, 1.6058939705582602e-10, -7.642991480871445e-13, 2.721174871154488e-15},
 	}
-	// Sine is (sin r − r)/r³ and Cosine is (cos r − 1 + r²/2)/r⁴ as functions of r², minimax
-	// relative to sin r and cos r for |r| ≤ ¼π + 0.012 and ¼π + 2^−20; errors below 2^−27 and
-	// 2^−57.
+	// Sine is (sin r − r)/r³ and Cosine is (cos r − 1 + r²/2)/r⁴ as functions of r², for |r| ≤ ¼π +
+	// 0.012 and ¼π + 2^−20; relative errors below 2^−27 and 2^−57.
 	Sine = Constants{
 		[]float64{-0.16666653752326965, 0.00833209976553917, -0.00019506498938426375},
 		[]float64{-0.1666666666666663, 0.008333333333322118, -0.00019841269829589428, 2.7557313621345438e-06, -2.5050747756332126e-08, 1.5896229767405e-10},
