@@ -3,12 +3,10 @@
 // columns of S lie in panels of a few vectors of the processor, packed so that a panel fits the
 // first cache, and one call takes many tokens through the panel.
 //
-// S is dense, rows×columns. Its columns are independent, and lie in panels of a few vectors of the
-// processor. A panel is packed, so that all of its rows fit the first cache, and one call takes
-// many tokens through the panel. For each token a row of S is loaded once and stored once.
-// Meanwhile the row is added to the product with the query of the token, and to the product with
-// the vector that the next token subtracts. Without decays, four tokens pass a row together if they
-// correct nothing, or if they have one head of queries: with S before the four tokens,
+// For each token a row of S is loaded once and stored once. Meanwhile the row is added to the
+// product with the query of the token, and to the product with the vector that the next token
+// subtracts. Without decays, four tokens pass a row together if they correct nothing, or if they
+// have one head of queries: with S before the four tokens,
 //
 //	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l))
 //	out_j = s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l)
