@@ -6,9 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// The functions of this file return the same numbers on every platform. rand.Rand.IntN does not: it
-// draws other numbers where int has 32 bits. math.Sincos does not where the compiler fuses products
-// and sums; the conversions of products below prevent fusion.
+// rand.Rand.IntN draws other numbers where int has 32 bits, and math.Sincos where the compiler
+// fuses products and sums, which the conversions of products below prevent.
 
 // below draws a number below n ≥ 1, uniformly [Lemire 2019].
 func below(n uint64, src rand.Source) int {
@@ -19,8 +18,7 @@ func below(n uint64, src rand.Source) int {
 	return int(high)
 }
 
-// turn returns the cosine and the sine of the angle 2π·⌊u/2¹¹⌋/2⁵³ with an error of about one unit
-// in the last place.
+// The angle is 2π·⌊u/2¹¹⌋/2⁵³, and the error about one unit in the last place.
 func turn(u uint64) (cos, sin float64) {
 	const whole = 1 << 53
 	u >>= 11
@@ -42,8 +40,8 @@ func turn(u uint64) (cos, sin float64) {
 	return c, s
 }
 
-// sines and cosines are the coefficients (−1)^k/(2k+1)! of sin x/x − 1 and (−1)^k/(2k)! of cos
-// x − 1 as series in x², highest degree first. The next terms are below 2⁻⁵⁶ for |x| ≤ π/4.
+// coefficients of sin x/x − 1 and cos x − 1 as series in x², highest degree first; the next terms
+// are below 2⁻⁵⁶ for |x| ≤ π/4
 var (
 	sines = [8]float64{
 		1. / 355687428096000, -1. / 1307674368000, 1. / 6227020800, -1. / 39916800, 1. / 362880, -1. / 5040, 1. / 120, -1. / 6,
@@ -53,7 +51,6 @@ var (
 	}
 )
 
-// series returns z·(c_n + z·(… + z·c_1)).
 func series(z float64, coefficients *[8]float64) float64 {
 	var sum float64
 	for _, c := range coefficients {

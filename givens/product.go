@@ -12,25 +12,18 @@ import (
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d, a product of N plane rotations of which G₁ is
-// applied first. A Product never changes. Goroutines may share one.
+// applied first. A Product never changes, and goroutines may share a Product.
 type Product[T dense.Float] struct {
 	d int
 	// in the order of planerot.Arrange, which exchanges rotations that commute
 	turns []planerot.Turn[T]
 }
 
-// RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src.
-// The planes of the rotations are uniform among the d·(d−1)/2 pairs of axes of R^d, and the angles
-// are uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product P takes a vector x with
-// many coordinates of equal size to a P·x nearly uniform on the sphere of radius ‖x‖. With one seed
-// of src, RandomProduct draws equal planes and angles in float32 and float64, and the product in
-// either type gives equal bits, in every version of package givens and on every platform. R¹ has no
-// planes: for d = 1, n must be 0, which means the identity.
-//
-// RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, n rotations or a
-// vector of R^d that take more than 2⁴⁰ bytes, and a nil src.
-//
-// Source: [Choromanski et al. 2018].
+// RandomProduct draws a product of n independent plane rotations of R^d with uniform planes and
+// angles, with randomness from src [Choromanski et al. 2018]. In RandomProduct, n = 0 means ⌈d·log₂
+// d⌉ rotations, which take a vector x with many coordinates of equal size nearly to a uniform draw
+// from the sphere of radius ‖x‖. RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n >
+// 0 with d = 1, rotations or a vector that take more than 2⁴⁰ bytes, and a nil src.
 func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
@@ -67,17 +60,14 @@ func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error
 	return p, nil
 }
 
-// Dims returns (d, d) for a product of rotations of R^d.
 func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 
-// Len returns the number N of plane rotations in the product.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
 // ApplyVec writes P·x, for the product P of N plane rotations, into dst and returns dst; a nil dst
 // is allocated. The argument dst may be x; a dst that is not x must not overlap x. NaN and ±Inf in
-// x spread to every coordinate that a plane rotation mixes with a coordinate that is NaN or ±Inf.
-// ApplyVec takes 6N operations for N plane rotations, on the calling goroutine. For a product of
-// rotations of R^d, ApplyVec panics unless x has length d and dst is nil or has length d.
+// x spread to both coordinates that a plane rotation mixes. ApplyVec takes 6N operations, and
+// panics for an x or dst of a wrong length.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
@@ -85,8 +75,7 @@ func (p *Product[T]) ApplyVec(dst, x []T) []T {
 }
 
 // ApplyTransposedVec writes Pᵀ·x = P⁻¹·x, for the product P of plane rotations, into dst and
-// returns dst. ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec allocates a
-// nil dst, has the cost and the panics of ApplyVec, and accepts the slice x as dst.
+// returns dst, with the cost and the panics of ApplyVec.
 func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.ApplyInverse(dst, p.turns)
@@ -95,23 +84,19 @@ func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 
 // Apply writes P·x, for the product P of N plane rotations and every row x of an n×d matrix, into
 // dst (n×d) and returns dst; a zero-value dst is allocated. The argument dst may be exactly the
-// matrix x. Row i of dst is bit for bit the result of ApplyVec for row i of x. Apply takes 6N
-// operations a row for N plane rotations, on several goroutines. For a product of rotations of R^d,
-// Apply panics unless x is n×d and dst is n×d or the zero value.
+// matrix x. Apply takes 6N operations a row, on several goroutines, and panics for other shapes.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
 // ApplyTransposed writes Pᵀ·x, for the product P of plane rotations and every row x of an n×d
-// matrix, into dst (n×d) and returns dst. ApplyTransposed allocates a zero-value dst, has the cost
-// and the panics of Apply, and accepts exactly the matrix x as dst.
+// matrix, into dst (n×d) and returns dst, with the cost and the panics of Apply.
 func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
-// Matrix returns the product of the plane rotations as a d×d matrix, which is orthogonal up to
-// rounding and has determinant +1. For a product of N rotations of R^d, Matrix takes 6N·d
-// operations, and panics if d² elements are too many for memory.
+// Matrix returns the product of the plane rotations as a d×d matrix. For N rotations, Matrix takes
+// 6N·d operations, and panics if d² elements are too many for memory.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {
@@ -121,7 +106,6 @@ func (p *Product[T]) Matrix() dense.Matrix[T] {
 	return p.ApplyTransposed(m, m)
 }
 
-// vectors copies x to dst, which it allocates if dst is nil, and returns dst.
 func (p *Product[T]) vectors(dst, x []T) []T {
 	if dst == nil {
 		dst = make([]T, p.d)

@@ -9,15 +9,13 @@ import (
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i and j, from axis i
-// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. NewRotation makes a Rotation; the zero Rotation is
-// not valid.
+// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. The zero Rotation is not valid.
 type Rotation[T dense.Float] struct {
 	i, j     int
 	cos, sin T
 }
 
-// NewRotation returns the rotation by theta radians from axis i towards axis j. The cosine and the
-// sine of theta are computed in float64 and rounded once to the element type T. NewRotation returns
+// NewRotation returns the rotation by theta radians from axis i towards axis j. NewRotation returns
 // an error for a negative i or j, i = j, and a theta that is NaN or ±Inf.
 func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
@@ -34,21 +32,17 @@ func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}, nil
 }
 
-// Axes returns the axes i and j of the plane of the rotation, which mixes coordinates i and j.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
-// Inverse returns the inverse of a rotation G by θ, which is the rotation by −θ and the transpose
-// of G: g.Inverse().ApplyVec(nil, x) is G⁻¹·x.
+// Inverse returns the rotation by −θ for the rotation by θ.
 func (g Rotation[T]) Inverse() Rotation[T] {
 	g.sin = -g.sin
 	return g
 }
 
-// ApplyVec writes G·x, for the plane rotation G, into dst and returns dst. ApplyVec allocates a nil
-// dst. If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in
-// one of the two coordinates that the rotation mixes spreads to both. ApplyVec takes four
-// multiplications and two additions. ApplyVec panics if the lengths of x and a non-nil dst differ,
-// and if x lacks a coordinate that the rotation mixes.
+// ApplyVec writes G·x, for the plane rotation G, into dst and returns dst; a nil dst is allocated.
+// If dst is x, ApplyVec writes only the two elements that the rotation mixes. ApplyVec panics if
+// the lengths of x and a non-nil dst differ, and if x lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -65,9 +59,9 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 }
 
 // Apply writes G·x, for the plane rotation G and every row x of an n×d matrix, into dst (n×d) and
-// returns dst. Apply allocates a zero-value dst. If dst is exactly the matrix x, Apply writes only
-// the two columns that the rotation mixes. Apply panics unless dst is the zero value or has the
-// shape of x, and if x lacks a column that the rotation mixes.
+// returns dst; a zero-value dst is allocated. If dst is exactly the matrix x, Apply writes only the
+// two columns that the rotation mixes. Apply panics for other shapes, and if x lacks a column that
+// the rotation mixes.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

@@ -9,12 +9,9 @@ import (
 
 // NextOrder returns the smallest order ≥ n of a Hadamard matrix that package hadamard constructs:
 // 2^k, or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime
-// power q ≡ 1 (mod 4). For example NextOrder(9) = 12 and NextOrder(11008) = 11008 = 344·32.
-// NextOrder saves length, not time: a Transform takes 377 additions an element at order 1500, and
-// 12 at order 1536 = 12·2⁷. FastOrder, unlike NextOrder, also weighs the time of a Transform.
-// NextOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
-//
-// Source: [Paley 1933].
+// power q ≡ 1 (mod 4) [Paley 1933]. A Transform of length NextOrder(n) may take many times as long
+// as one of length FastOrder(n). NextOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix
+// fits in an int.
 func NextOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: NextOrder(%d), want at least 1", n))
@@ -27,10 +24,9 @@ func NextOrder(n int) int {
 }
 
 // FastOrder returns the smallest order ≥ n of a Hadamard matrix whose Transform takes, by estimate,
-// at most a fifth more time than the fastest Transform of an order ≥ n. For example FastOrder(784)
-// = 1024, because a transform of order 784 = 196·4 takes many times as long as one of order 1024,
-// and FastOrder(90) = 96 = 12·8, because order 128 takes longer than order 96. FastOrder panics if
-// n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
+// at most a fifth more time than the fastest Transform of an order ≥ n: FastOrder(90) = 96 and
+// FastOrder(784) = 1024. FastOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in
+// an int.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
@@ -42,7 +38,6 @@ func FastOrder(n int) int {
 	return order
 }
 
-// fastOrder is FastOrder for n ≥ 1. ok is false if no order fits in an int.
 func fastOrder(n int) (order int, ok bool) {
 	least := math.Inf(1)
 	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
@@ -55,8 +50,8 @@ func fastOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// effort estimates the time of the transform of an order h·2^k, in additions. A core without a
-// kernel of its own reads and writes memory, and works element by element on short rows.
+// A core without a kernel of its own reads and writes memory, and works element by element on short
+// rows.
 func effort(h, order int) float64 {
 	width := order / h
 	stages := float64(bits.Len(uint(width)) - 1)
@@ -98,14 +93,13 @@ func ordersFrom(n int, f func(h, order int)) {
 	}
 }
 
-// plan is the plan of a transform of order n = rows·width, width = 2^k: the Walsh–Hadamard
-// transform of each of rows blocks, and then the core, if rows > 1, across the blocks.
+// plan is a transform of order rows·width, width = 2^k: Walsh–Hadamard transforms of rows blocks,
+// and then the core across the blocks.
 type plan struct {
 	rows, width int
 	core        *core
 }
 
-// planOf panics if n is not an order. what is the name of n in the message.
 func planOf(what string, n int) plan {
 	if n > 0 && n&(n-1) == 0 {
 		return plan{rows: 1, width: n}
@@ -127,17 +121,14 @@ func planOf(what string, n int) plan {
 	return p
 }
 
-// shortPlans caches the plans of short vectors: the search for such a plan takes as long as the
-// transform.
+// For short vectors, the search for a plan takes as long as the transform.
 var shortPlans [1 << 10]atomic.Pointer[plan]
 
 func (p plan) order() int { return p.rows * p.width }
 
-// isOrder reports whether the package has a Hadamard matrix of order n ≥ 1.
 func isOrder(n int) bool { return n&(n-1) == 0 || coreOrder(n) != 0 }
 
-// coreOrder returns the least h with a construction and n = h·2^k, for an n that is no power of
-// two. It returns 0 if no such h exists.
+// coreOrder returns the least h with a construction and n = h·2^k, or 0 if no such h exists.
 func coreOrder(n int) int {
 	if n < 1 {
 		return 0
@@ -155,7 +146,6 @@ func coreOrder(n int) int {
 	return 0
 }
 
-// noOrder returns the message of the panic for an n that is not an order.
 func noOrder(what string, n int) string {
 	if n < 1 {
 		return fmt.Sprintf("hadamard: %s %d, want at least 1", what, n)

@@ -9,16 +9,15 @@ import (
 
 const maxCore = 2048
 
-// paley is a construction of a Hadamard matrix of order h from GF(p^e): Paley's first for
-// h = p^e + 1, and Paley's second for h = 2(p^e + 1). p = 0 means no construction.
+// paley is Paley's first construction for h = p^e + 1, or the second for h = 2(p^e + 1); p = 0
+// means none.
 type paley struct {
 	p, e   int
 	second bool
 }
 
-// constructions returns the table whose index i has the construction of order 4i, for orders that
-// are no powers of two. If an order has both constructions, the table has the second, because its
-// matrix is symmetric.
+// Index i has the construction of order 4i. An order with both constructions has the second,
+// because its matrix is symmetric.
 var constructions = sync.OnceValue(func() *[maxCore/4 + 1]paley {
 	var table [maxCore/4 + 1]paley
 	for i := 1; i < len(table); i++ {
@@ -100,11 +99,8 @@ func (c paley) conference(below int8) []int8 {
 	return s
 }
 
-// core is the matrix C of order h, which a transform of order h·2^k applies after the transforms of
-// order 2^k.
 type core struct{ forward, transposed *fwht.Core }
 
-// cores caches the core of order 4i at index i.
 var cores [maxCore/4 + 1]atomic.Pointer[core]
 
 func coreOf(h int) *core {

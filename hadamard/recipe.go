@@ -46,7 +46,6 @@ func (r *Rotation[T]) recipe() (any, error) {
 	return of, nil
 }
 
-// words is a rand.Source of the words of signs.
 type words []byte
 
 func (w *words) Uint64() uint64 {

@@ -14,42 +14,32 @@ import (
 )
 
 // Rotation is a random isometry R = F_k ⋯ F₁ from R^d into R^d' of factors F_i = (1/√d')·H·D_i,
-// where H is the Hadamard matrix Matrix(d') of an order d' ≥ d and D_i is a diagonal matrix of
-// independent uniform random signs. A Rotation from R^d into R^d' pads vectors with d' − d zeros. A
-// Rotation R keeps norms and inner products: RᵀR = I.
-//
-// A Rotation of k factors of order d' holds k·d' numbers, each a random sign times a scale. A
-// Rotation never changes, and goroutines may share a Rotation.
-//
-// Sources: [Ailon and Chazelle 2006] for k = 1 factor, [Yu et al. 2016] for k = 3 factors.
+// where H is the Hadamard matrix of an order d' ≥ d and D_i is a diagonal matrix of independent
+// uniform random signs [Ailon and Chazelle 2006], [Yu et al. 2016]. A Rotation keeps norms and
+// inner products: RᵀR = I. A Rotation never changes, and goroutines may share a Rotation.
 type Rotation[T dense.Float] struct {
 	in   int
 	plan plan
-	// factors[i] is the diagonal of D_i times a scale. The product of the scales is d'^(−k/2).
+	// the diagonal of D_i times a scale; the product of the scales is d'^(−k/2)
 	factors [][]T
 	scratch pool.Of[[]T] // vectors of R^d'
 }
 
 // RotationOptions selects a Rotation of R^d: zero fields mean 3 factors of order FastOrder(d).
 type RotationOptions struct {
-	// Factors is the number k of factors of a rotation, each a Hadamard matrix H times a diagonal
-	// matrix D of random signs. Zero means 3.
+	// Factors is the number k of factors of a rotation; zero means 3.
 	Factors int
 
-	// Order is the order of the Hadamard matrix, the length to which vectors of R^d are padded.
-	// Zero means FastOrder(d). NextOrder(d) pads vectors of R^d least, but may make rotations
-	// hundreds of times slower.
+	// Order is the order of the Hadamard matrix, the length to which vectors of R^d are padded with
+	// zeros. Zero means FastOrder(d).
 	Order int
 }
 
-// NewRotation draws the random signs of a Rotation of R^d from src, one bit for each sign. With one
-// seed of src, NewRotation draws equal signs in float32 and float64, and Apply in either type gives
-// equal bits, in every version of package hadamard and on every platform. For each factor, word j
-// drawn from src has the signs of coordinates 64j to 64j + 63, lowest bit first; a bit 1 means −1.
-//
+// NewRotation draws the random signs of a Rotation of R^d from src. For each factor, word j drawn
+// from src has the signs of coordinates 64j to 64j + 63, lowest bit first; a bit 1 means −1.
 // NewRotation returns an error for d < 1, a d for which no order ≥ d of a Hadamard matrix fits in
-// an int, negative opts.Factors, an opts.Order that is less than d or not the order of a Hadamard
-// matrix of package hadamard, signs that take more than 2⁴⁰ bytes, and a nil src.
+// an int, negative opts.Factors, an opts.Order that is less than d or no order of a Hadamard
+// matrix, signs that take more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {
@@ -81,9 +71,8 @@ func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*
 	return r, nil
 }
 
-// scale returns the scale of factor i of order n. The scales of factors 2j and 2j+1 have the
-// product 1/n: the first is a power of two near 1/√n, which rounds nothing, and the second is the
-// quotient, a power of two if n is one. Only a last factor without a partner has the scale 1/√n.
+// Scales of factors 2j and 2j+1 have the product 1/n: a power of two near 1/√n, which rounds
+// nothing, and the quotient. Only a last factor without a partner has the scale 1/√n.
 func scale[T dense.Float](n, i, factors int) T {
 	half := bits.Len(uint(n)) / 2
 	switch {
@@ -96,7 +85,6 @@ func scale[T dense.Float](n, i, factors int) T {
 	}
 }
 
-// signs returns n elements ±s. The signs are the bits of successive words, lowest bit first.
 func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	x := make([]T, n)
 	var word uint64
@@ -112,19 +100,17 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	return x
 }
 
-// Dims returns the dimensions of a rotation from R^d into R^d': d of the input, d' of the output.
+// Dims returns the dimension d of the input and the dimension d' of the output.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
-// Len returns the number k of factors whose product is the rotation.
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
-// Apply writes R·x_i, for the rotation R from R^d into R^d' and every row x_i of an n×d matrix x,
-// into row i of dst (n×d') and returns dst. Apply allocates only a zero-value dst. Row i of the
-// result of Apply depends on row i of x alone. If a row of x has a NaN or ±Inf, no element of the
-// rotated row is finite. For each row of x and each factor of a rotation into R^d', Apply takes a
-// Transform of length d' and d' multiplications, on several goroutines. For a rotation from R^d
-// into R^d itself, dst may be exactly x; a dst that is not x must not overlap x. For a rotation
-// from R^d into R^d', Apply panics unless x is n×d and dst is n×d' or the zero value.
+// Apply writes R·x_i, for the rotation R from R^d into R^d' and every row x_i of x (n×d), into row
+// i of dst (n×d') and returns dst. Apply allocates a zero-value dst, and panics for other shapes.
+// Row i of the result of Apply depends on row i of x alone. If a row of x has a NaN or ±Inf, no
+// element of the rotated row is finite. For each row of x and each factor of a rotation, Apply
+// takes a Transform of length d' and d' multiplications. If d' = d, the argument dst may be x; a
+// dst that is not x must not overlap x.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
@@ -134,11 +120,8 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 
 // ApplyTransposed writes Rᵀ·y, for the rotation R from R^d into R^d' and every row y of an n×d'
 // matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed undoes Apply up to rounding.
-// For a y outside the image of the rotation R, Rᵀ·y is the x for which R·x is nearest to y. For a
-// rotation from R^d into R^d', ApplyTransposed takes the time of Apply, allocates only a zero-value
-// dst, and panics unless y is n×d' and dst is n×d or the zero value. If row i of y has a NaN or
-// ±Inf, no element of row i of the result is finite. For a rotation from R^d into R^d itself, dst
-// may be exactly y; a dst that is not y must not overlap y.
+// ApplyTransposed has the cost and the panics of Apply. If d' = d, the argument dst may be y; a dst
+// that is not y must not overlap y.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)

@@ -13,12 +13,7 @@ import (
 // GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
 // of a Haar-distributed orthogonal d×d matrix [Mezzadri 2007], and the lengths are independent
 // draws from the χ law of d degrees of freedom [Yu et al. 2016]. Without FixedLength, every
-// frequency of GramSchmidt is a standard Gaussian vector of R^d, but the d frequencies of a block
-// are orthogonal up to the rounding of coordinates. GramSchmidt draws m frequencies of R^d in
-// blocks of d, the last of m mod d if d does not divide m.
-//
-// Drawing m frequencies of R^d takes O(m·d²), for the QR factorisation of Gaussian matrices;
-// Project of n points is a matrix product of O(n·m·d).
+// frequency of GramSchmidt is a standard Gaussian vector of R^d.
 type GramSchmidt struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -26,7 +21,6 @@ type GramSchmidt struct {
 
 func (GramSchmidt) ensemble() {}
 
-// String returns "GramSchmidt", or "GramSchmidt(FixedLength)" if FixedLength is set.
 func (e GramSchmidt) String() string { return describe("GramSchmidt", e.FixedLength, "", 0) }
 
 func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Projection[T], error) {
@@ -61,9 +55,8 @@ func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix
 	return w, nil
 }
 
-// orthogonalise applies Gram–Schmidt to the r ≤ d rows of a: new row i has length 1, a positive
-// inner product with old row i, and is orthogonal to the old rows before it. Gaussian rows become
-// the first r rows of a Haar-distributed matrix.
+// orthogonalise applies Gram–Schmidt to the r ≤ d rows of a. Gaussian rows become the first r rows
+// of a Haar-distributed matrix, because each new row has a positive inner product with the old row.
 func orthogonalise(a dense.Matrix[float64]) {
 	q := blas64.General(dense.Transpose(dense.Matrix[float64]{}, a))
 	tau := make([]float64, a.Rows)

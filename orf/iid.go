@@ -9,10 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// IID is the law of independent standard Gaussian frequencies [Rahimi and Recht 2007]. With
-// FixedLength, IID frequencies of R^d are independent and uniform on the sphere of radius √d.
-//
-// Drawing m frequencies of R^d takes O(m·d); Project of n points is a matrix product of O(n·m·d).
+// IID is the law of independent standard Gaussian frequencies [Rahimi and Recht 2007].
 type IID struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -20,7 +17,6 @@ type IID struct {
 
 func (IID) ensemble() {}
 
-// String returns "IID", or "IID(FixedLength)" if FixedLength is set.
 func (e IID) String() string { return describe("IID", e.FixedLength, "", 0) }
 
 func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error) {
@@ -46,7 +42,6 @@ func gaussian(x []float64, rng *rand.Rand) {
 	}
 }
 
-// direction fills x with a uniform draw from the sphere of the given radius.
 func direction(x []float64, radius float64, rng *rand.Rand) {
 	norm := 0.0
 	for norm == 0 { // in R¹ that may happen

@@ -12,15 +12,10 @@ import (
 // Simplex is the law of frequencies in blocks of d: the directions in a block point from the centre
 // to the corners of a regular simplex in R^d, under a Haar-distributed rotation, and the lengths
 // are independent draws from the χ law of d degrees of freedom [Reid et al. 2023]. Without
-// FixedLength, every frequency of Simplex is a standard Gaussian vector of R^d, but the angle
-// between any two frequencies of a block is arccos(−1/(d−1)), the largest that all pairs of d
-// vectors can have. Simplex draws m frequencies of R^d in blocks of d, the last of m mod d if d
-// does not divide m. In R², Simplex draws pairs of frequencies in opposite directions, and in R¹
-// independent frequencies.
-//
-// Kernel estimates over Simplex have a lower variance than over GramSchmidt with positive features
-// exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh. Drawing m
-// frequencies of R^d takes O(m·d²), and Project of n points O(n·m·d).
+// FixedLength, every frequency of Simplex is a standard Gaussian vector of R^d. The angle between
+// any two frequencies in a block of Simplex is arccos(−1/(d−1)), the largest that all pairs of d
+// vectors can have. Simplex has a lower variance of kernel estimates than GramSchmidt with positive
+// features exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh.
 type Simplex struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -28,7 +23,6 @@ type Simplex struct {
 
 func (Simplex) ensemble() {}
 
-// String returns "Simplex", or "Simplex(FixedLength)" if FixedLength is set.
 func (e Simplex) String() string { return describe("Simplex", e.FixedLength, "", 0) }
 
 func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T], error) {

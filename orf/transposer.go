@@ -7,9 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Transposed returns the argument w itself if w is a Transposer. To a w that is no Transposer,
-// Transposed adds a method ProjectTransposed that multiplies by the matrix w.Frequencies(), of
-// which the first call keeps a copy. Transposed panics if w is nil.
+// Transposed returns w itself if w is a Transposer, and else w with a method ProjectTransposed that
+// multiplies by a copy of the matrix w.Frequencies(). Transposed panics if w is nil.
 func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	if w == nil {
 		panic("orf: w is nil, want a projection")
@@ -20,7 +19,6 @@ func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	return &transposed[T]{Projection: w, transpose: transpose[T]{frequencies: w.Frequencies}}
 }
 
-// transposed adds ProjectTransposed to a Projection of another package.
 type transposed[T dense.Float] struct {
 	Projection[T]
 	transpose[T]
@@ -37,8 +35,7 @@ func (t *transposed[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matm
 	t.multiply(dst, z, done)
 }
 
-// transpose multiplies by W. It packs W at the first use: a projection that is never transposed
-// does not take the memory. Goroutines may share it.
+// transpose packs W at the first use: a projection that is never transposed takes no memory for it.
 type transpose[T dense.Float] struct {
 	frequencies func() dense.Matrix[T] // W, only read
 

@@ -19,12 +19,9 @@ import (
 )
 
 // Affine is the affine map z = A·(x − c) + b from R^d to R^r. Compose puts an Affine before a
-// feature map to prepare points: scaled columns (Standardise), principal components (PCA) or a
-// learnt metric. Method Kernel of the map of an Affine returns a kernels.Pullback whose elements
-// must not be written. For points x of R^d and the unit roundoff u, element i of A·(x − c) in an
-// Affine has a rounding error of a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, however far the centre c
-// is from 0. For a point of R^d, Transform of an Affine takes O(r·d) with an r×d matrix A, or O(d)
-// with Factors, the diagonal of A.
+// feature map: scaled columns (Standardise), principal components (PCA) or a learnt metric.
+// Rounding errors of an Affine do not grow with the distance of the centre c from 0. Transform of
+// an Affine takes O(r·d) operations for a point, or O(d) if the field Factors gives a diagonal A.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A
@@ -42,7 +39,6 @@ type affine[T dense.Float] struct {
 	packed, back   matmul.Packed[T] // Aᵀ and A, without factors
 }
 
-// newAffine returns the map of s, which it copies.
 func newAffine[T dense.Float](s Affine) (*affine[T], error) {
 	a := s.A
 	if d := len(s.Factors); d > 0 {
@@ -170,19 +166,18 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 	}
 }
 
-// PCA fits principal components to the rows of x (n×d) and returns the affine map that computes the
-// first of them, as many as the argument components:
+// PCA returns the affine map from a point of R^d to its first principal components, as many as the
+// argument components says, for the rows of x (n×d):
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set.
 //
-// In the formula of PCA, μ is the mean of the n rows of x, the columns of V are the eigenvectors of
-// the covariance of the rows, largest variance first, and σ_k² is the variance along column k of V,
-// with the divisor n − 1. PCA chooses the sign of each eigenvector so that the element of largest
-// absolute value is positive. For an n×d matrix, PCA takes O(n·d·min(n, d)) operations, in float64.
-//
-// For a matrix x of n×d, PCA returns an error if n < 2 or d < 1, for an element that is not finite,
-// components outside 1 … min(n, d), a singular value decomposition that does not converge, and with
-// whiten a component whose deviation σ is zero to rounding: σ·√(n−1) ≤ max(n, d)·2⁻⁵²·‖x‖_F.
+// In the formula of PCA, μ is the mean of the rows, and the columns of V are the eigenvectors of
+// the covariance of the rows, largest variance first. In the formula of PCA, σ_k² is the variance
+// along column k of V, with the divisor n − 1. PCA gives each eigenvector the sign that makes the
+// element of largest absolute value positive. PCA takes O(n·d·min(n, d)) operations. PCA returns an
+// error for n < 2, an element that is not finite, components outside 1 … min(n, d), a singular
+// value decomposition that does not converge and, with whiten, a deviation σ_k that is zero to
+// rounding.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
 	x.Check()
 	n, d := x.Rows, x.Cols
@@ -233,8 +228,8 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine,
 	return Affine{A: a, Centre: mean}, nil
 }
 
-// subtractMean returns the mean. The rounding of the first pass grows with the distance of x from
-// zero. The second pass leaves only the rounding of the results, for every order of summation.
+// The rounding of the first pass grows with the distance of x from zero. The second pass leaves
+// only the rounding of the results, for every order of summation.
 func subtractMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
@@ -243,8 +238,8 @@ func subtractMean(x []float64) float64 {
 	return mean + rest
 }
 
-// toUnit divides x by 2^e, the least power of two above its elements, and returns e. Squares of the
-// quotients do not overflow, and do not all underflow. No digit changes.
+// toUnit divides x by 2^e, the least power of two above its elements, so that squares do not
+// overflow.
 func toUnit(x dense.Matrix[float64]) (e int) {
 	var peak float64
 	for i := range x.Rows {

@@ -12,22 +12,15 @@ import (
 )
 
 // Centred returns a feature map of the softmax kernel exp(s·xᵀy) that applies phi to x − b for
-// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. For φ = phi, ψ =
-// Keys(phi) and the kernel exp(s·xᵀy), Centred gives a query x the features φ(x − b)·exp(s·(x −
-// b/2)ᵀc), and a key y the features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for
-// the zero vector; Centred copies b and c. The map of Centred is Paired, and is a LogMap,
-// Differentiable, DifferentiableLog or unbiased if phi is. Estimates of the kernel by Centred at a
-// query x and a key y have the relative error of phi at x − b and y − c, so that b and c should be
-// the means of queries and of keys. To fit a map for Centred, as by FitSDERF, subtract from samples
-// of queries and of keys the mean of each.
-//
-// For n points of R^in and out features, each method of the map of Centred costs the method of phi
-// and O(n·(in + out)); Backward also costs a Transform if phi has no LogBackward. If phi, a map of
-// exp(s·xᵀy), is no LogMap, the factors exp(s·(x − b/2)ᵀc) and exp(s·bᵀ(y − c/2)) in features of
-// Centred overflow above e^709.8 (e^88.7 in float32).
-//
-// Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
-// is neither nil nor as long as points of phi, and an element of b or c that is not finite.
+// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. With φ = phi and
+// ψ = Keys(phi), Centred gives a query x the features φ(x − b)·exp(s·(x − b/2)ᵀc), and a key y the
+// features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for the zero vector. The
+// best b is the mean of the queries, and the best c the mean of the keys: Centred has the relative
+// error of phi at x − b and y − c. The map of Centred is Paired, and is a LogMap, Differentiable or
+// DifferentiableLog if phi is. Centred costs O(n·(in + out)) operations more than phi for n points
+// of R^in and out features. If phi is no LogMap, the factors in features of Centred overflow above
+// e^709.8 (e^88.7 in float32). Centred returns an error for a phi that is nil or whose kernel is
+// not kernels.Softmax, a b or c of a wrong length, and an element of b or c that is not finite.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
@@ -65,9 +58,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return join[T](query, key, centredRecipe[T]{phi, query.own, query.other}), nil
 }
 
-// SubtractMean returns a new matrix with the rows of x (n×d) minus the mean of the rows, and the
-// mean, which Centred needs. SubtractMean returns an error for an x without rows or with NaN or
-// infinite elements.
+// SubtractMean returns the rows of x minus their mean, as a new matrix, and the mean. SubtractMean
+// returns an error for an x without rows or with NaN or infinite elements.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {
@@ -148,14 +140,12 @@ func (f *centred[T]) shift(s *centredSpace[T], x dense.Matrix[T]) dense.Matrix[T
 	return z
 }
 
-// logFactor returns s·(x − own/2)ᵀother for z = x − own.
 func (f *centred[T]) logFactor(z []T) float64 {
 	return f.scale * (float64(vecmath.Dot(z, f.other)) + f.half)
 }
 
 func (f *centred[T]) factor(z []T) T { return T(math.Exp(f.logFactor(z))) }
 
-// scaled is Transform for a block, of a map without logarithms.
 func (f *centred[T]) scaled(s *centredSpace[T], dst, x, _ dense.Matrix[T]) {
 	z := f.shift(s, x)
 	f.inner.Transform(dst, z)
@@ -172,7 +162,6 @@ func (f *centred[T]) exponentials(s *centredSpace[T], dst, x, g dense.Matrix[T])
 	}
 }
 
-// logarithms writes the logarithms of features at z = x − own.
 func (f *centred[T]) logarithms(inner LogMap[T], dst, z dense.Matrix[T]) {
 	inner.LogTransform(dst, z)
 	for i := range dst.Rows {
@@ -200,7 +189,6 @@ func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T
 	}
 }
 
-// pulledLogarithms is pulled for a map with derivatives of logarithms.
 func (f *centred[T]) pulledLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, slopes := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)

@@ -7,16 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Compose returns the map φ(x) = ψ(A·(x − c) + b) that applies the affine map first, from R^d to
-// R^r, and to the result the feature map ψ = then of points of R^r. The kernel of the map of
-// Compose is the kernels.Pullback of the kernel of then, or nil if then has a nil Kernel. The map
-// of Compose is Paired, a LogMap, Differentiable or DifferentiableLog if the map then is. In
-// methods of the map of Compose, the argument dst must not overlap an input. Each method of the map
-// of Compose costs the method of the map then and one matrix product, and Backward costs two
-// products. Methods of the map of Compose transform 256 rows at once and keep scratch memory.
-//
-// Compose returns an error if Draw returns one for the Affine first, and for a map then that is nil
-// or of points of another dimension than the results of first.
+// Compose returns the map φ(x) = ψ(A·(x − c) + b), the affine map first from R^d to R^r before the
+// feature map ψ = then of points of R^r. The kernel of the map of Compose is the kernels.Pullback
+// of the kernel of then, or nil if then has a nil Kernel. The map of Compose is Paired, a LogMap,
+// Differentiable or DifferentiableLog if the map then is. Each method of the map of Compose costs
+// the method of then and one matrix product; Backward costs two products. Compose returns an error
+// if Draw returns one for first, and for a map then that is nil or not of points of R^r.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }
@@ -45,7 +41,6 @@ func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
 	return join(query, compose(first, keys), r), nil
 }
 
-// compose returns the composition, alone.
 func compose[T dense.Float](first *affine[T], then Map[T]) complete[T] {
 	c := newComposed(first, then)
 	c.name = fmt.Sprintf("Compose(%v, %v)", first, then)
@@ -57,7 +52,6 @@ func compose[T dense.Float](first *affine[T], then Map[T]) complete[T] {
 	return c
 }
 
-// newComposed returns the composition without what its frame reports.
 func newComposed[T dense.Float](first *affine[T], then Map[T]) *composed[T] {
 	c := &composed[T]{first: first, then: then}
 	c.in, c.rows = first.in, affineRows

@@ -12,12 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Write writes the feature map m to w as a safetensors file, which NumPy reads: the numbers that
-// were drawn and fitted for m, and the parameters of m. docs/maps.md lists the contents of files
-// that Write makes. Write can write all maps of this package, with frequencies, inner maps and maps
-// of keys, except for maps of your own functions (New) and maps that contain a map, a projection or
-// a kernel of a type of your own. Write returns an error for a nil m and for a part of m that no
-// file can hold, before anything is written, and for a failed write to w.
+// Write writes the feature map m to w as a safetensors file of the parameters of m and of the
+// numbers that were drawn and fitted. docs/maps.md lists the contents of the file. Write returns an
+// error for a nil m, a failed write to w, a map of New, and a map that contains a map, a projection
+// or a kernel of a type of your own.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -25,19 +23,16 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return archive.Write[T](w, "rff", "map", m)
 }
 
-// Read reads a feature map that Write wrote, to the end of r. The map that Read returns has the
-// interfaces, the formulas of errors and the structure of frequencies of the map that was written,
-// and computes features that are the same bit for bit on the same processor and version of this
-// package.
-//
-// Read returns an error for a part of the file that is missing, damaged or unknown, a file of the
-// other element type (float32 or float64) or of another version of the format, and a failed read.
-// The memory that Read uses is bounded by the bytes that arrive, whatever sizes the file claims.
+// Read reads a feature map that Write wrote, to the end of r. The map of Read computes the same
+// features as the map that was written, bit for bit on the same processor and version of this
+// package. Read returns an error for a part of the file that is missing, damaged or unknown, a file
+// of the other element type (float32 or float64) or of another version of the format, and a failed
+// read. Read uses memory in proportion to the bytes that arrive, not to the sizes that the file
+// claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }
 
-// pointsFit reports a kernel with a part for points of another dimension than d, which would panic.
 func pointsFit(k kernels.Kernel, d int) error {
 	var parts []kernels.Kernel
 	switch k := k.(type) {
@@ -65,8 +60,8 @@ func pointsFit(k kernels.Kernel, d int) error {
 	return nil
 }
 
-// build makes the map of a recipe: the arguments of a constructor, or what it drew and fitted. A
-// recipe has no methods, which importers would compile with the map.
+// A recipe holds the arguments of a constructor, or what it drew and fitted. It has no methods,
+// which importers would compile with the map.
 func build[T dense.Float](recipe any) (Map[T], error) {
 	return door.Choose[T, Map[T]](make32, make64, recipe)
 }

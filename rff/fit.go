@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// fit holds the moments of queries x and keys y times √scale, for the FAVOR# maps.
 type fit struct {
 	d                  int
 	queries, keys      *mat.SymDense // E[xxᵀ], E[yyᵀ]
@@ -23,7 +22,6 @@ type fit struct {
 	queryCount, keyCount int
 }
 
-// newFit takes O((n+n')·d²) operations and memory for some points at a time.
 func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return nil, err
@@ -41,7 +39,6 @@ func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
 	return f, err
 }
 
-// secondMoments returns E[xxᵀ] and E[x] of the rows of x times √scale. Errors call x name.
 func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64) (*mat.SymDense, []float64, error) {
 	const block = 1024
 	m, mean := mat.NewSymDense(x.Cols, nil), make([]float64, x.Cols)
@@ -64,7 +61,6 @@ func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64)
 	return m, mean, nil
 }
 
-// sum returns E[(x+y)(x+y)ᵀ] for x and y that are drawn independently.
 func (f *fit) sum() *mat.SymDense {
 	m := mat.NewSymDense(f.d, nil)
 	m.AddSym(f.queries, f.keys)
@@ -85,7 +81,6 @@ func (f *fit) damping(squares float64) float64 {
 	return leastMoment(max(squares, 0) / float64(f.d))
 }
 
-// balance returns the ψ of SADERF and the argument of damping.
 func (f *fit) balance() (psi []float64, squares float64) {
 	psi = make([]float64, f.d)
 	for j := range psi {
@@ -99,7 +94,6 @@ func (f *fit) balance() (psi []float64, squares float64) {
 	return psi, squares
 }
 
-// axes returns the damping of SDERF and the orthogonal matrix of its axes.
 func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	var moments mat.EigenSym
 	if !moments.Factorize(f.sum(), true) {
@@ -114,9 +108,7 @@ func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	return damping, q, nil
 }
 
-// shrinkage returns the weight of I that ADERF adds to the second moments of n points of R^d. It is
-// nearly 1 if the points span few directions, and soon negligible for n > d. The minimum bounds the
-// condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
+// The minimum bounds the condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
 func shrinkage(n, d int) float64 {
 	r := float64(d) / float64(n+d)
 	return max(r*r, 0x1p-20)
@@ -152,7 +144,6 @@ func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
 
 var errNotConverged = errors.New("rff: the eigenvalues of the second moments of x and y did not converge")
 
-// shrunk returns (1−r)·m + r·tr(m)/d·I, r the shrinkage of n points.
 func shrunk(m *mat.SymDense, n int) *mat.SymDense {
 	d := m.SymmetricDim()
 	mean := mat.Trace(m) / float64(d)

@@ -11,7 +11,7 @@ import (
 )
 
 // through is a map computed through other maps, a block of rows at a time. Its functions are nil
-// where those maps have no such method, and shown hides the method of through.
+// where those maps have no such method.
 type through[T dense.Float, S any] struct {
 	blockwise[T, S]
 	keys                        Map[T]
@@ -49,16 +49,13 @@ func (f *through[T, S]) has() (logarithms, derivatives, both bool) {
 
 func (f *through[T, S]) link(keys Map[T], recipe any) { f.keys, f.recipe = keys, recipe }
 
-// complete is a through with the methods of all optional interfaces.
 type complete[T dense.Float] interface {
 	always[T]
 	withLogarithms[T]
 	withDerivatives[T]
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 
-	// has reports which of LogTransform, Backward and LogBackward the map has.
 	has() (logarithms, derivatives, both bool)
-	// link sets the partner of the map, and what Write stores.
 	link(keys Map[T], recipe any)
 }
 
@@ -79,7 +76,6 @@ type withDerivatives[T dense.Float] interface {
 	CanBackward() error
 }
 
-// shown returns m with the methods that it has.
 func shown[T dense.Float](m complete[T]) Map[T] {
 	switch logarithms, derivatives, both := m.has(); {
 	case both:
@@ -104,7 +100,7 @@ func shown[T dense.Float](m complete[T]) Map[T] {
 	return struct{ always[T] }{m}
 }
 
-// join makes key the partner of query and returns query. The map is its own partner if key is nil.
+// join makes key, or query itself if key is nil, the partner of query.
 func join[T dense.Float](query, key complete[T], recipe any) Map[T] {
 	q := shown(query)
 	if key == nil {
@@ -117,7 +113,6 @@ func join[T dense.Float](query, key complete[T], recipe any) Map[T] {
 	return q
 }
 
-// keysRecipe is the map of keys of a map of queries.
 type keysRecipe[T dense.Float] struct{ Of Map[T] }
 
 func newKeys[T dense.Float](r keysRecipe[T]) (Map[T], error) {
@@ -127,7 +122,7 @@ func newKeys[T dense.Float](r keysRecipe[T]) (Map[T], error) {
 	return Keys(r.Of), nil
 }
 
-// same reports whether a and b are one map. A user's map may be of a type that cannot be compared.
+// A user's map may be of a type that cannot be compared.
 func same[T dense.Float](a, b Map[T]) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
