@@ -8,18 +8,14 @@ import (
 )
 
 // Angular is the kernel k(x, y) = 1 − 2θ/π, where θ ∈ [0, π] is the angle between x and y: the
-// expectation of sign(wᵀx)·sign(wᵀy) over isotropic random vectors w [Charikar 2002]. Angular is
-// positive semi-definite on R^d, with values in [−1, 1]: 1 for parallel and −1 for opposite
-// vectors. Angular counts the angle between the zero vector and every vector as π/2, so that k(0,
-// y) = 0, as for features sign(wᵀx) with sign(0) = 0.
+// expectation of sign(wᵀx)·sign(wᵀy) over isotropic random vectors w [Charikar 2002]. Angular
+// counts the angle between the zero vector and every vector as π/2.
 type Angular struct{}
 
-// Eval returns the Angular kernel of x and y, and panics if x and y differ in length.
 func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
 
-// String returns the kernel as a literal of Go.
 func (k Angular) String() string { return "Angular{}" }
 
 func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
@@ -29,24 +25,21 @@ func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
 	}
 }
 
-// fromSupplement returns the angular kernel from π − θ.
 func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 
-// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 [Cho & Saul 2009]:
+// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 for points with the angle θ [Cho & Saul
+// 2009]:
 //
 //	k(x, y) = ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π = 2·E[Θ(wᵀx)Θ(wᵀy)(wᵀx)ⁿ(wᵀy)ⁿ],  w ~ N(0, I),
 //	J₀ = π − θ,  J₁ = sin θ + (π − θ)·cos θ,  J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ).
 //
-// In the formula of ArcCosine, θ is the angle between x and y, and Θ the unit step with Θ(0) = ½.
-// ArcCosine of order 1 is the kernel of an infinitely wide layer of rectified linear units.
-// ArcCosine is positive semi-definite on R^d, with values in [0, 1] for order 0 and in [0, ∞) for
-// orders 1 and 2. ArcCosine counts the angle between the zero vector and every vector as π/2.
+// In the formula of ArcCosine, Θ is the unit step with Θ(0) = ½. ArcCosine counts the angle between
+// the zero vector and every vector as π/2.
 type ArcCosine struct {
-	// Order is the order n of the arc-cosine kernel: 0, 1 or 2.
+	// Order is the order n.
 	Order int
 }
 
-// Eval returns the ArcCosine kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k ArcCosine) Eval(x, y []float64) float64 {
 	must(k.check())
 	psi := angle(x, y)
@@ -60,7 +53,6 @@ func (k ArcCosine) check() error {
 	return nil
 }
 
-// String returns the kernel as a literal of Go.
 func (k ArcCosine) String() string { return fmt.Sprintf("ArcCosine{Order: %d}", k.Order) }
 
 func (k ArcCosine) fromProducts(g []float64, xx float64, yy []float64) {
@@ -70,7 +62,6 @@ func (k ArcCosine) fromProducts(g []float64, xx float64, yy []float64) {
 	}
 }
 
-// radius returns rⁿ, where r is ‖x‖‖y‖.
 func (k ArcCosine) radius(r float64) float64 {
 	switch k.Order {
 	case 0:
@@ -81,7 +72,6 @@ func (k ArcCosine) radius(r float64) float64 {
 	return r * r
 }
 
-// profile returns J_n/π as a function of ψ = π − θ.
 func (k ArcCosine) profile(psi float64) float64 {
 	if k.Order == 0 {
 		return psi / math.Pi
@@ -120,9 +110,8 @@ func (k ArcCosine) series(psi float64) float64 {
 	return sum
 }
 
-// angle returns ψ = π − θ by Kahan's formula, 2·atan2(‖u+v‖, ‖u−v‖) for the unit vectors u, v:
-// arccos of the cosine has only half of the digits next to 0 and π. A coordinate that is NaN or
-// infinite gives NaN.
+// angle returns ψ = π − θ by Kahan's formula for unit vectors u, v, 2·atan2(‖u+v‖, ‖u−v‖): arccos
+// of the cosine has only half of the digits next to 0 and π.
 func angle(x, y []float64) float64 {
 	checkLengths(x, y)
 	nx, ny := floats.Norm(x, 2), floats.Norm(y, 2)

@@ -7,8 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// block computes the rows of a Gram matrix that belong to a few points x. It holds the inner
-// products that the parts of a kernel share. One goroutine uses a block.
+// block computes rows of a Gram matrix, and holds the inner products that parts of a kernel share.
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
@@ -59,8 +58,6 @@ func (b *block[T]) row(dst []float64, k Kernel, i int) {
 	}
 }
 
-// fold writes the row of the first kernel into dst and combines it with the rows of the other
-// kernels in order.
 func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
 	b.row(dst, ks[0], i)
 	part := b.take()
@@ -71,7 +68,6 @@ func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v [
 	b.free = append(b.free, part)
 }
 
-// take returns a row of scratch as long as there are points y.
 func (b *block[T]) take() []float64 {
 	last := len(b.free) - 1
 	if last < 0 {
@@ -97,7 +93,6 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 	b.repair(dst, k, i)
 }
 
-// repair evaluates k directly at the pairs that fromProducts left NaN.
 func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	for j, v := range dst {
 		if math.IsNaN(v) {
@@ -106,8 +101,7 @@ func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	}
 }
 
-// smallest returns the squared norm above which terms of an inner product that underflow in T do
-// not matter.
+// Terms of an inner product that underflow in T do not matter above this squared norm.
 func smallest[T dense.Float]() float64 {
 	if _, single := any(T(0)).(float32); single {
 		return 0x1p-100

@@ -20,7 +20,7 @@ import (
 // In the formula of Boxes, coordinate j has the thresholds t_jb with the weights w_jb; a threshold
 // t is between a and b if a ≤ t < b or b ≤ t < a. Functions in the reproducing kernel Hilbert space
 // of Boxes are sums of step functions of up to three coordinates, as decision trees are. Boxes is
-// positive semi-definite on R^d, with values in [0, 1] and k(x, x) = 1.
+// positive semi-definite with k(x, x) = 1.
 type Boxes struct {
 	// Thresholds (d×B, at least 1×1) has the B thresholds of coordinate j of x ∈ R^d in row j, in
 	// ascending order and in units of x.
@@ -30,8 +30,6 @@ type Boxes struct {
 	Weights dense.Matrix[float64]
 }
 
-// Eval returns the Boxes kernel in O(d·B) time for Thresholds of d×B, and panics if Check fails or
-// x or y is not in R^d.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -68,8 +66,7 @@ func (k Boxes) check() error {
 	return nil
 }
 
-// places returns Σ_b w_jb·[t_jb < x_ij] / Σw for the coordinates of the rows of x, and NaN for a
-// coordinate that is not finite.
+// places returns Σ_b w_jb·[t_jb < x_ij] / Σw, or NaN for an x_ij that is not finite.
 func (k Boxes) places(x dense.Matrix[float64]) dense.Matrix[float64] {
 	if x.Cols != k.Thresholds.Rows {
 		panic(fmt.Sprintf("kernels: points are of R^%d, Boxes.Thresholds is %d×%d", x.Cols, k.Thresholds.Rows, k.Thresholds.Cols))
@@ -106,7 +103,6 @@ func gramOfPlaces[T dense.Float](dst dense.Matrix[T], p, q dense.Matrix[float64]
 	return dst
 }
 
-// String returns the name Boxes with the shape of the matrix Thresholds.
 func (k Boxes) String() string {
 	return fmt.Sprintf("Boxes{Thresholds: %d×%d}", k.Thresholds.Rows, k.Thresholds.Cols)
 }

@@ -27,8 +27,7 @@ type search struct {
 	inertia    float64
 }
 
-// run draws the first centres unless s has centres. If sample is above 0, run finds the centres for
-// that number of drawn points. The error is that of the context.
+// If sample is above 0, run finds the centres for that number of drawn points.
 func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
@@ -86,7 +85,6 @@ func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) erro
 	return shift(s.ctx, s.centres, mean, 1)
 }
 
-// best keeps the centres of least inertia of all seeds, or searches from the centres of s.
 func (s *search) best(seeds [][]int, maxIterations int) (err error) {
 	if seeds == nil {
 		s.iterations, err = s.lloyd(maxIterations)
@@ -134,8 +132,7 @@ func meanOf(ctx context.Context, x dense.Matrix[float64], weights []float64) ([]
 	return mean, ctx.Err()
 }
 
-// shift adds a·v to every row. Distances are computed from inner products, which are inaccurate for
-// rows with a large common mean.
+// Distances from inner products are inaccurate for rows with a large common mean.
 func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
 	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -144,8 +141,8 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// draw draws k points. The probability of a point is proportional to its weight times its squared
-// distance from the nearest earlier point, or to its weight if all distances are 0.
+// The probability of a point is proportional to its weight times its squared distance from the
+// nearest earlier point, or to its weight if all distances are 0.
 func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
 	distances, shares := slices.Repeat([]float64{math.Inf(1)}, x.Rows), make([]float64, x.Rows)
@@ -175,7 +172,6 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	return seeds, nil
 }
 
-// lloyd stops when no label changes, and returns the number of iterations that moved centres.
 func (s *search) lloyd(maxIterations int) (int, error) {
 	sums, totals := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
 	for iteration := range maxIterations {
@@ -205,7 +201,6 @@ func (s *search) lloyd(maxIterations int) (int, error) {
 	return maxIterations, nil
 }
 
-// assign labels each point with its nearest centre, and reports whether a label changed.
 func (s *search) assign() (bool, error) {
 	x, centres := s.points, s.centres
 	if s.labels == nil {
@@ -238,7 +233,7 @@ func (s *search) assign() (bool, error) {
 
 // fill labels for each centre without points of positive weight the point with the largest weight
 // times squared distance from its own centre. A point nearer than rounding, √ε of its length,
-// counts as on its centre. The next assign returns the error of a context that ends here.
+// counts as on its centre.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
 	for i, c := range s.labels {

@@ -4,13 +4,10 @@
 //	z, err := landmarks.Pivoted(ctx, k, x, 100, rand.NewPCG(1, 2))
 //	f, err := rff.Nystroem(k, z)
 //
-// The features of Nystroem are accurate at points that are close to a landmark in the space of the
-// kernel. Uniform draws rows with equal probabilities, and suffices for data of one kind. Pivoted
-// draws each landmark where the error of Nystroem with the landmarks before it is large. Pivoted
-// finds rare points that Uniform misses, and usually has the smallest error. The centres of package
-// kmeans are also landmarks. Nystroem with the centres of kmeans has a smaller error than with
-// uniform landmarks if the data have about as many clusters as there are landmarks. Landmarks have
-// no weights, because the features depend only on the span of the landmarks.
+// The features of rff.Nystroem are accurate at points that are close to a landmark in the space of
+// the kernel. Uniform draws rows with equal probabilities, and suffices for data of one kind.
+// Pivoted draws each landmark where the error of rff.Nystroem with the earlier landmarks is large,
+// and finds rare points that Uniform misses. The centres of package kmeans also serve as landmarks.
 //
 // # References
 //
