@@ -15,11 +15,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells holds one sample for a two-sample test as the mean features of cells: a cell is a group of
-// a fixed number of rows, and takes 8·D bytes for D features. Compare permutes groups of rows, not
-// single rows, and yet rejects a true null hypothesis at the level α with at most the probability
-// α. Rows that are in no full cell enter the mean of the sample, but no permutation of Compare
-// moves such rows. A Cells may be used by one goroutine at a time.
+// Cells holds one sample for a two-sample test as the mean features of cells, which are groups of a
+// fixed number of rows, in 8·D bytes a cell for D features. The test permutes groups of rows, not
+// single rows, and still rejects a true null hypothesis at the level α with at most the probability
+// α. Rows that are in no full cell enter the mean of the sample, but no permutation moves such
+// rows. One goroutine at a time may use a Cells.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -33,15 +33,14 @@ type Cells[T dense.Float] struct {
 	prints *fingerprint.Print
 }
 
-// group holds the mean of the features of some rows, and the sum of squared distances from the
-// mean.
+// group holds the mean of features, and the sum of squared distances from the mean.
 type group struct {
 	rows    float64
 	mean    []float64
 	squares float64 // Σ‖φ − mean‖²
 }
 
-// addRow adds the features of a row to g, with the updates of [Chan et al. 1983].
+// updates of [Chan et al. 1983]
 func addRow[T dense.Float](g *group, phi []T) {
 	g.rows++
 	before := (g.rows - 1) / g.rows
@@ -54,7 +53,6 @@ func addRow[T dense.Float](g *group, phi []T) {
 	g.squares += before * square
 }
 
-// join adds the rows of o to g.
 func (g *group) join(o *group) {
 	if o == nil || o.rows == 0 {
 		return
@@ -70,9 +68,8 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. With some 500 cells in each sample, a two-sample test has about the power of one
-// that permutes single rows. NewCells returns an error for a nil phi, and for size or maxCells
-// below 1 or too large for memory.
+// maxCells cells, of which some 500 suffice. NewCells returns an error for a nil phi, and for size
+// or maxCells below 1 or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -103,26 +100,21 @@ func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) 
 	return d, width, nil
 }
 
-// Rows returns the number of rows that have been added to the Cells.
 func (c *Cells[T]) Rows() int { return c.rows }
 
-// Count returns the number of full cells, the groups of rows that permutations of Compare move.
+// Count returns the number of full cells.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d) to the sample in a random order, so that sorted rows in one call of
-// Add do no harm. The two-sample test loses power if rows are sorted from call to call of Add, as
-// parts of a sorted file are; see docs/regression.md.
-//
+// Add adds the rows of x (n×d) to the sample in a random order. The two-sample test loses power if
+// rows are sorted from call to call of Add, as parts of a sorted file are; see docs/regression.md.
 // Add returns an error for zero Cells, an x whose number of columns is not the dimension of points
 // of the feature map, an element of x or a feature that is not finite, and a nil src. After an
-// error of Add for a feature that is not finite, some rows of x may have been added; after every
-// other error, none. Add of n rows costs n feature transforms, and n·D operations for D features.
+// error of Add for a feature that is not finite, some rows of x may have been added.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
 
-// add adds the rows of x until ctx ends, and gives errors the name of the sample. If add returns
-// the error of ctx, it has added some of the rows.
+// After an error of ctx, some of the rows have been added.
 func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
@@ -201,10 +193,8 @@ func (c *Cells[T]) append(phi []T) {
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
 // Merge adds to the receiver c the cells of the argument other, which holds further rows of the
-// sample of c, for example of another file. Merge changes only the receiver, not the argument
-// other. After Merge, cells beyond the limit maxCells of the receiver, and rows of other in no full
-// cell, enter the mean of the sample, but no permutation moves them. Merge returns an error if c
-// and other have different feature maps or different numbers of rows per cell.
+// sample, for example of another file. Merge returns an error if c and other have different feature
+// maps or different numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

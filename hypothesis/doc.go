@@ -1,14 +1,13 @@
 // Package hypothesis tests whether two samples have one distribution, and whether two variables are
-// independent, with the features of any map of package rff, in time that is linear in the number of
-// rows.
+// independent, with features of package rff, in time that is linear in the number of rows.
 //
 //	r, err := hypothesis.TwoSample(ctx, phi, x, y, hypothesis.Options{}, src)        // MMD
 //	r, err = hypothesis.Independence(ctx, phi, psi, x, y, hypothesis.Options{}, src) // HSIC
 //	r.P // small if the samples differ, or if the variables depend on each other
 //
-// p-values come from permutations and are exact for every number of rows, features and draws, if
-// the rows are exchangeable, as independent rows are, and if the map does not depend on which
-// sample a row belongs to. Several tests need a correction: multiply P by their number.
+// p-values come from permutations and are exact for every number of rows, if the rows are
+// exchangeable, as independent rows are, and if the map does not depend on which sample a row
+// belongs to.
 //
 // Cells holds the mean features of groups of rows, for samples larger than memory:
 //

@@ -14,16 +14,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options adjusts the tests.
 type Options struct {
-	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + Draws).
+	// Draws is the number B of permutations; zero means 999. No p-value is below 1/(1 + Draws).
 	Draws int
 
 	// Cells, at least 64, is the largest number of groups of rows that TwoSample permutes, and of
-	// pairs of a group and a cyclic shift in Independence. Zero means 1024. If the data have at
-	// most Options.Cells rows, each row is a cell. A value of Cells above 1024, which divides more
-	// than 1024 rows into more groups to permute or shift, takes more time and gave no measurable
-	// gain in the power of tests.
+	// pairs of a group and a cyclic shift in Independence; zero means 1024. If the data have at
+	// most Options.Cells rows, each row is a cell.
 	Cells int
 }
 
@@ -43,18 +40,16 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// Result is the result of TwoSample, Compare or Independence.
 type Result struct {
-	// P is the p-value (1 + n)/(1 + B), where n is the number of those among B permutations whose
-	// statistic is at least the statistic of the data.
+	// P is the p-value (1 + n)/(1 + B), where n of B permutations have at least the statistic of
+	// the data.
 	P float64
 
 	// Statistic is the squared norm of the difference of mean features, or, in Independence, of the
-	// covariance of features. In TwoSample, Statistic is too large on average.
+	// covariance of features.
 	Statistic float64
 
-	// Unbiased is an estimate without bias of MMD² in TwoSample, and of HSIC in Independence.
-	// Unbiased may be negative.
+	// Unbiased estimates MMD² in TwoSample, and HSIC in Independence, and may be negative.
 	Unbiased float64
 
 	Draws int // B
@@ -67,15 +62,12 @@ type Result struct {
 //	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)).
 //
 // If all rows are exchangeable, as independent draws of one distribution are, then the p-value p of
-// TwoSample has P(p ≤ α) ≤ α for every number of rows, features and permutations, with equality at
-// α = k/(1 + B) for whole k if no two of B permutations tie. The feature map of TwoSample must not
-// depend on which rows belong to x. For m and n rows, D features, B permutations and C cells,
-// TwoSample costs m + n feature transforms, O((m + n)·D + B·C·D) operations in float64, and 8·C·D
-// bytes of memory. The result of TwoSample does not depend on GOMAXPROCS.
-//
-// TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
-// columns that is not the dimension of points of phi, elements and features that are not finite,
-// squares of features that overflow, options out of range, and the error of ctx. A nil ctx panics.
+// TwoSample has P(p ≤ α) ≤ α for every number of rows, features and permutations. The feature map
+// of TwoSample must not depend on which rows belong to x. For D features, B permutations and C
+// cells, TwoSample costs m + n feature transforms and O((m + n)·D + B·C·D) operations. TwoSample
+// returns an error for a nil phi or src, fewer than two rows in x or y, a number of columns that is
+// not the dimension of points of phi, elements and features that are not finite, squares of
+// features that overflow, options out of range, and the error of ctx.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -113,11 +105,10 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 }
 
 // Compare runs the test of TwoSample on samples that were read in parts: the argument draws is the
-// number of permutations of the cells of both samples, and 0 stands for 999.
-//
-// Compare returns an error for zero Cells, an x and a y with different feature maps or numbers of
-// rows per cell, a sample with fewer than two rows or without a whole cell, squares of features
-// that overflow, draws below 0, a nil src, and the error of ctx. A nil ctx panics.
+// number of permutations of the cells of both samples, and 0 stands for 999. Compare returns an
+// error for zero Cells, an x and a y with different feature maps or numbers of rows per cell, a
+// sample with fewer than two rows or without a whole cell, squares of features that overflow, draws
+// below 0, a nil src, and the error of ctx.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -157,9 +148,9 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	return result, nil
 }
 
-// moves holds the cells of both samples minus the common mean of all features. The sum A of the
-// features of x is then minus that of y: φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations.
-// All features are divided by a power of two, so that squares of small features do not underflow.
+// moves holds the cells minus the common mean of all features, times a power of two against
+// underflow. With the sum A of the features of x, φ̄_x − φ̄_y = A·(1/m + 1/n), so that ‖A‖ orders
+// permutations.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
 	first     int                   // the number of cells of x
@@ -168,7 +159,6 @@ type moves struct {
 	tolerance float64               // a bound of the rounding error of ‖A‖
 }
 
-// newMoves returns the moves of cells, where left and right are all rows of x and y.
 func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 	common := newGroup(x.width)
 	common.join(left)
@@ -205,8 +195,7 @@ func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 
 const drawsTogether = 128
 
-// pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Norms that are equal up to rounding count as ties,
-// which keeps the test valid.
+// Norms that are equal up to rounding count as ties, which keeps the test valid.
 func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64, error) {
 	cells, width := m.sums.Rows, m.sums.Cols
 	order := make([]int, cells)
@@ -224,7 +213,6 @@ func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64,
 			}
 			row := chosen.Row(b)
 			clear(row)
-			// The first draw is the data.
 			for i := 0; i < m.first; i++ {
 				if done+b > 0 {
 					l := i + rng.IntN(cells-i)

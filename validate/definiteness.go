@@ -11,21 +11,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Verdict describes the signs of the eigenvalues of a symmetric matrix, as far as rounding allows.
 type Verdict int
 
 const (
-	// PositiveDefinite: every eigenvalue is above the tolerance.
 	PositiveDefinite Verdict = iota + 1
-	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and at least one is within
-	// the tolerance of zero.
+	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and one is close to zero.
 	PositiveSemidefinite
-	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
-	// count as Indefinite, because no kernel has such a Gram matrix.
+	// Indefinite: at least one eigenvalue is below minus the tolerance.
 	Indefinite
 )
 
-// String returns the verdict in words, such as "positive definite".
 func (v Verdict) String() string {
 	if v < PositiveDefinite || v > Indefinite {
 		return fmt.Sprintf("Verdict(%d)", int(v))
@@ -33,24 +28,20 @@ func (v Verdict) String() string {
 	return [...]string{"positive definite", "positive semi-definite", "indefinite"}[v-PositiveDefinite]
 }
 
-// Spectrum holds the eigenvalues of a symmetric n×n matrix A and a verdict on their signs.
 type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
-	// Tolerance is n·ε·max|λ| for an n×n matrix with eigenvalues λ, where ε is 2⁻⁵² for float64 and
-	// 2⁻²³ for float32. An eigenvalue closer to zero than Tolerance may come from rounding.
+	// Tolerance is n·ε·max|λ| for an n×n matrix with eigenvalues λ, where ε is the machine epsilon.
 	Tolerance float64
 	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite: the eigenvector of
-	// the smallest eigenvalue. QuadraticForm is vᵀAv for the matrix A and the vector v = Witness.
-	// If the Verdict is not Indefinite, Witness is nil and QuadraticForm is 0.
+	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite, and else nil.
+	// QuadraticForm is vᵀAv for v = Witness.
 	Witness       []float64
 	QuadraticForm float64
 }
 
-// String returns in words the verdict, the range of the eigenvalues and the rank.
 func (s Spectrum) String() string {
 	n := len(s.Eigenvalues)
 	if n == 0 {
@@ -65,16 +56,11 @@ func (s Spectrum) String() string {
 }
 
 // Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs,
-// by gonum's mat.EigenSym in float64. For an n×n matrix a, Definiteness takes O(n³) time and O(n²)
-// memory, and does not change a.
-//
-// Definiteness counts eigenvalues λ of an n×n matrix as zero if |λ| ≤ n·ε·max|λ|, with ε = 2⁻⁵² for
-// float64 and 2⁻²³ for float32: rounding of elements changes eigenvalues by about that much.
-//
-// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if
-// the n×n matrix a differs from aᵀ by more than n·ε times the largest element, with the machine
-// epsilon ε of T, and if the eigenvalues do not converge. If a is symmetric up to rounding only,
-// Definiteness returns the eigenvalues of (a + aᵀ)/2.
+// in float64, in O(n³) time. Definiteness counts eigenvalues λ as zero if |λ| ≤ n·ε·max|λ|, with
+// the machine epsilon ε of T. If a is symmetric up to rounding only, Definiteness returns the
+// eigenvalues of (a + aᵀ)/2. Definiteness returns an error if a is empty or not square, if an
+// element is NaN or infinite, if a differs from aᵀ by more than n·ε times the largest element, and
+// if the eigenvalues do not converge.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {
@@ -105,8 +91,6 @@ func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, larges
 	return part, largest
 }
 
-// spectrum returns the spectrum of a, whose elements are finite. relative is the tolerance over the
-// largest |λ|.
 func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
 	n := a.SymmetricDim()
 	var eig mat.EigenSym

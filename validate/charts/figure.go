@@ -1,6 +1,6 @@
-// Package charts draws measurements with error bars, and laws as lines, with gonum/plot. A figure
-// has panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG. Only
-// charts and the examples import gonum/plot, so that other programs do not link it.
+// Package charts draws measurements with error bars, and laws as lines, as PNG or SVG with
+// gonum/plot. Only charts and the examples import gonum/plot, so that other programs do not link
+// it.
 package charts
 
 import (
@@ -29,22 +29,19 @@ type Point struct{ X, Y, Err float64 }
 type Series struct {
 	Name   string
 	Points []Point
-	// Line, if not nil, replaces the line through Points, for example by the curve of a theory. If
-	// Line is empty and not nil, Save draws no line for the Series. Save ignores the field Err of
-	// points in Line.
+	// Line, if not nil, replaces the line through Points, for example by the curve of a theory; an
+	// empty Line draws none.
 	Line []Point
-	// Element i of Labels, if Labels is that long, is a text beside the point Points[i].
+	// Labels[i] is a text beside Points[i].
 	Labels []string
 }
 
-// Level is a horizontal line at height Y, for a reference value. The line of a Level is grey and
-// dashed, in one of three patterns for each Name.
+// Level is a grey, dashed horizontal line at height Y, for a reference value.
 type Level struct {
 	Name string
 	Y    float64
 }
 
-// Panel is one diagram.
 type Panel struct {
 	Title  string
 	Series []Series
@@ -52,10 +49,9 @@ type Panel struct {
 }
 
 // Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
-// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. An error
-// bar that reaches zero or less on a logarithmic axis ends at the edge of the panel. A logarithmic
-// y-axis without a YRange has at most eight decades, and an arrow at the lower end marks a point
-// below the axis.
+// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. A
+// logarithmic y-axis without a YRange has at most eight decades, and an arrow at the lower end
+// marks a point below the axis.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -65,9 +61,7 @@ type Figure struct {
 	Columns        int  // panels in a row; 0 means all
 	OwnY           bool // each panel has its own range of the y-axis
 
-	// YRange holds the lower and the upper end of the y-axis, positive on a logarithmic axis. Save
-	// leaves out points outside YRange, and ends lines to such points at the edge. The zero YRange
-	// means the range of the points.
+	// YRange holds the lower and the upper end of the y-axis, or zeros for the range of the points.
 	YRange [2]float64
 }
 
@@ -96,9 +90,8 @@ const (
 )
 
 // Save writes the figure to the file at path, as PNG or SVG by the ending of path. Save returns an
-// error for an ending that is neither .png nor .svg, a folder that does not exist, a figure without
-// panels or without a drawable point, and a YRange whose ends are not in order. If Save returns an
-// error, a file at path keeps its content.
+// error for another ending, a folder that does not exist, a figure without panels or without a
+// drawable point, and a YRange whose ends are not in order.
 func (f Figure) Save(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -228,7 +221,6 @@ func (f Figure) points(all []Point) []Point {
 	return slices.DeleteFunc(slices.Clone(all), func(p Point) bool { return !f.drawable(p) })
 }
 
-// path returns the drawable points of a line, without Err.
 func (f Figure) path(line []Point) []Point {
 	ps := slices.Clone(line)
 	for i := range ps {
@@ -237,7 +229,6 @@ func (f Figure) path(line []Point) []Point {
 	return f.points(ps)
 }
 
-// drawable reports whether a point has finite coordinates that fit the axes.
 func (f Figure) drawable(p Point) bool {
 	for _, v := range []float64{p.X, p.Y, p.Err} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -11,7 +11,6 @@ const (
 	entryGap  = 8 * vg.Millimeter
 )
 
-// legend has an entry for each style, in rows.
 type legend struct {
 	rows   [][]style
 	widths []vg.Length
@@ -49,7 +48,6 @@ func legendText() draw.TextStyle {
 	return text
 }
 
-// draw draws the rows at the bottom of c and returns their upper end.
 func (l legend) draw(c draw.Canvas) vg.Length {
 	text := legendText()
 	top := c.Min.Y + lineHeight*vg.Length(len(l.rows))

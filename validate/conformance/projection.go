@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// points is the number of points for a projection, more than a block of any implementation in orf.
+// more than a block of any implementation in orf
 const points = 70
 
 // Projection checks whether w keeps the contract of orf.Projection, and the contract of
@@ -24,10 +24,8 @@ const points = 70
 //   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the
 //     result, and shapes that do not fit panic.
 //
-// For m×d frequencies, Projection takes O((m+d)·d) memory and the time of some 30 + 3·d calls of
-// w.Project for 70 points, and for an orf.Transposer of some 30 + 3·m calls of ProjectTransposed.
-// Run tests that call Projection with go test -race as well, which finds memory that concurrent
-// calls of w share.
+// For m×d frequencies, Projection takes the time of some 30 + 3·d calls of w.Project for 70 points,
+// and for an orf.Transposer of some 30 + 3·m calls of ProjectTransposed.
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	var f faults
 	if w == nil {
@@ -71,7 +69,7 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	return f.err()
 }
 
-// compareProducts compares y with x·aᵀ. The tolerance is relative to the longest row of a.
+// The tolerance is relative to the longest row of a.
 func compareProducts[T dense.Float](f *faults, name string, y, x, a dense.Matrix[T], order int) {
 	var longest float64
 	for k := range a.Rows {
