@@ -1,14 +1,12 @@
 // Package components finds principal components of features: kernel PCA with the kernel φ(x)ᵀφ(x′)
-// [Schölkopf et al. 1998], in n·D² operations in place of n³. The rows need not fit into memory.
+// [Schölkopf et al. 1998], in n·D² operations for n rows of D features.
 //
 //	m, err := components.Fit(ctx, phi, ridge.Block[float64]{X: x}, 10, false)
 //	z := m.Transform(dense.Matrix[float64]{}, x) // n×10, uncorrelated columns
 //	m.ExplainedVarianceRatio()                   // the share of each component
 //
-// Rows come from memory, .npy or CSV files, as in package ridge. Rows in parts become ridge.Sums
-// with 0 outputs, for FromSums. A Model is a map: ridge.Fit on a Model is regression on principal
-// components, and rff.Write and rff.Read store a Model. Metric makes a metric of sums of gradients.
-// Page docs/learning.md has the law, the limits and the parts of a file.
+// A Model is a feature map: ridge.Fit on a Model is regression on principal components. Metric
+// makes a metric of sums of gradients. docs/learning.md has the limits and the parts of a file.
 //
 // # References
 //

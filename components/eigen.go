@@ -18,12 +18,10 @@ import (
 
 const krylovFrom = 200
 
-// unit is the distance from 1 to the next float64.
 const unit = 0x1p-52
 
 // leading returns the r largest eigenvalues of the symmetric matrix a, the largest first, and the
-// eigenvectors as rows. The first element of largest absolute value of each eigenvector is
-// positive.
+// eigenvectors as rows, with the signs of FromSums.
 func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	if n := a.Rows; n >= krylovFrom && r <= n/16 {
 		values, vectors, err = krylov(ctx, a, r)
@@ -50,8 +48,7 @@ func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []floa
 	return values, vectors, nil
 }
 
-// all does the work of leading, except for signs, by gonum's decomposition. If ctx ends, the
-// decomposition of a copy of a continues to its end in the background.
+// If ctx ends, gonum's decomposition of a copy of a continues to its end in the background.
 func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	var ascending []float64
@@ -78,9 +75,8 @@ func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64,
 	return values, vectors, nil
 }
 
-// krylov does the work of leading, except for signs, in the space of Q, AQ, A²Q, … for a random Q
-// of r + 8 rows [Musco & Musco 2015], to the residuals ‖Av − λv‖ of a decomposition. krylov returns
-// nil if this needs a space of more than half of the dimensions.
+// krylov uses the space of Q, AQ, A²Q, … for a random Q of r + 8 rows [Musco & Musco 2015], and
+// returns nil if it needs more than half of the dimensions.
 func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	most, block := n/2, r+8
@@ -139,7 +135,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 const productColumns = 256
 
 // extend appends to the first rows of basis an orthonormal basis of the rows of next orthogonal to
-// them, and changes next. If ctx ends, extend leaves out rows.
+// them, and changes next.
 func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
 	for i := range interrupt.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)
@@ -164,7 +160,7 @@ func extend(ctx context.Context, basis dense.Matrix[float64], first int, next de
 }
 
 // symmetric returns the symmetric matrix with the given lower triangle divided by 2^e, so that no
-// element exceeds 1, and e. A matrix of zeros and elements that are not finite are errors.
+// element exceeds 1, and e.
 func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
 	largest := 0.0
 	for i := range lower.Rows {

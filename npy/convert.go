@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
-// convert converts r.bytes to dst. at is the index of the element that an error reports.
+// at is the index of the element that an error reports.
 func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	switch dst := any(dst).(type) {
 	case []bool: // ReadFile has checked that the file has booleans
@@ -25,7 +25,6 @@ func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	return 0, nil
 }
 
-// convertNumbers converts to T, whose significand has the given number of binary digits.
 func convertNumbers[T dense.Float](r *Reader, dst []T, digits int) (at int, err error) {
 	switch r.Type {
 	case "float64":

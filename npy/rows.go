@@ -29,7 +29,6 @@ func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, erro
 	return n, nil
 }
 
-// readColumns fills n rows of an array in Fortran order, which stores one column after another.
 func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
 	const most = 1 << 13
 	part := make([]E, min(n, most))
@@ -40,7 +39,6 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	}
 	for column := range r.Cols {
 		j := r.place(column)
-		// A read of all rows has no gaps between columns and needs no other seek.
 		if n < r.Rows || column == 0 {
 			at := r.start + (int64(column)*int64(r.Rows)+int64(r.done))*int64(r.width)
 			if _, err := r.columns.Seek(at, io.SeekStart); err != nil {
@@ -64,7 +62,7 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	return n, nil
 }
 
-// place returns the index in C order of the column with the given index in Fortran order.
+// The index in Fortran order becomes that in C order.
 func (r *Reader) place(column int) int {
 	at := 0
 	for _, n := range r.Shape[1:] {

@@ -11,19 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// cursor reads the JSON of headers: objects, strings and arrays of non-negative integers. It is
-// stricter than the decoder of encoding/json, on which it is built. That decoder permits equal
-// keys, and replaces invalid UTF-8 and lone surrogates, so that two names could become one.
+// cursor is stricter than encoding/json, which permits equal keys, and replaces invalid UTF-8 and
+// lone surrogates, so that two names could become one.
 type cursor struct{ json *json.Decoder }
 
-// escape matches an escape sequence. Its group matches a surrogate that is not part of a pair.
+// The group of escape matches a surrogate that is not part of a pair.
 var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
 
 const longestEscape = len(`\ud83d\ude00`)
 
-// newCursor returns an error if text has bytes that the decoder would replace.
 func newCursor(text []byte) (*cursor, error) {
-	// The bytes around an error show the name.
 	around := func(at int) []byte { return text[max(0, at-40):min(len(text), at+40)] }
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -33,7 +30,7 @@ func newCursor(text []byte) (*cursor, error) {
 		at += size
 	}
 	for at := 0; ; {
-		// IndexByte is faster than the expression, and a header has few escape sequences.
+		// faster than the expression, for few escape sequences
 		next := bytes.IndexByte(text[at:], '\\')
 		if next < 0 {
 			break
@@ -65,7 +62,6 @@ func (c *cursor) next() (json.Token, error) {
 	return t, nil
 }
 
-// written returns the text of a token in the header.
 func written(t json.Token) string {
 	switch t := t.(type) {
 	case nil:
@@ -91,8 +87,7 @@ func is(t json.Token, d json.Delim) error {
 	return nil
 }
 
-// object reads an object. It calls member after each key and its colon, and member reads the value.
-// A second equal key is an error.
+// object calls member after each key and its colon, and member reads the value.
 func (c *cursor) object(member func(key string) error) error {
 	if err := c.expect('{'); err != nil {
 		return err
@@ -118,7 +113,7 @@ func (c *cursor) members(member func(key string) error) error {
 	return c.expect('}')
 }
 
-// integers reads an array of non-negative integers. The result is not nil if there is no error.
+// The result is not nil if there is no error.
 func (c *cursor) integers() ([]int, error) {
 	if err := c.expect('['); err != nil {
 		return nil, err

@@ -1,11 +1,9 @@
 package safetensors
 
-// DType is the element type of a tensor, by the name of the type in the header of the file.
 type DType string
 
-// The DType constants are the element types of the safetensors format. In names such as F8_E4M3, E4
-// means 4 bits of exponent and M3 means 3 bits of mantissa. Elements of fewer than 8 bits are
-// packed without gaps within a tensor.
+// The DType constants are the element types of the format; in F8_E4M3, E4 means 4 bits of exponent
+// and M3 means 3 bits of mantissa.
 const (
 	Bool       DType = "BOOL"    // one byte
 	F4         DType = "F4"      // MXFP4
@@ -31,8 +29,7 @@ const (
 	U64        DType = "U64"
 )
 
-// dtypes are all types with the bits of an element. The reference implementation writes tensors by
-// the rank of their types in this order.
+// The reference implementation writes tensors by the rank of their types in this order.
 var dtypes = [...]struct {
 	name DType
 	bits uint64

@@ -3,10 +3,9 @@
 //	T = Λ + tril(QKᵀ, −1)  (n×n)
 //
 // that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows of Q and K,
-// both n×d, below the diagonal. The n²/2 elements of T depend on 2nd+n numbers alone. For this
-// reason T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³). The
-// outputs of attention by the delta rule, which package performer/recurrence computes, solve such a
-// system.
+// both n×d, below the diagonal. T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²)
+// instead of O(n³). The outputs of attention by the delta rule, which package performer/recurrence
+// computes, solve such a system.
 //
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
 //	y, err := m.Solve(dense.Matrix[float32]{}, v)
@@ -15,10 +14,7 @@
 //
 //	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
 //
-// A result that is not finite is an *[OverflowError]. An argument that is not finite, or a diagonal
-// element by which T cannot be divided, is an *[ElementError]. Methods panic with both shapes if
-// the shapes do not fit. Goroutines may share a Matrix. Results do not depend on GOMAXPROCS. After
-// the first call of a size, methods that take a dst allocate nothing if dst is given.
-//
-// docs/packages.md of this module has the recursions, the cost, the stability and the references.
+// A result that is not finite is an *[OverflowError], and an argument that is not finite an
+// *[ElementError]. Methods panic with both shapes if the shapes do not fit. docs/packages.md has
+// the recursions, the cost, the stability and the references.
 package semiseparable

@@ -7,16 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// ElementError reports an element of an argument that is NaN or ±Inf, or an element of the diagonal
-// that cannot be a divisor. An element λ of the diagonal can be a divisor if ν ≤ |λ| ≤ 1/ν, where ν
-// = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number.
+// ElementError reports an element of an argument that is NaN or ±Inf, or an element λ of the
+// diagonal outside ν ≤ |λ| ≤ 1/ν, where ν is the smallest normal number.
 type ElementError struct {
 	Argument string  // "diag", "q", "k" or "v"
 	Row      int     // the first such row of the argument
 	Value    float64 // the first such element of the row
 }
 
-// Error returns a message with argument, row and value of the wrong element, and allowed values.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -26,20 +24,16 @@ func (e *ElementError) Error() string {
 }
 
 // OverflowError reports that a result of finite arguments is beyond the range of the element type.
-// Solutions of triangular systems may grow exponentially with the order of the system.
 type OverflowError struct {
 	// Row is the first row of the result, or for SolveTransposed the last row, with an element that
-	// is not finite. An overflow in one row may spread to rows nearby: the row that overflows first
-	// is within 47 rows of Row, and after Inverse within 127 rows.
+	// is not finite. The row that overflows first is within 127 rows of Row.
 	Row int
 }
 
-// Error returns a message with the Row of the overflow.
 func (e *OverflowError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
 }
 
-// smallestNormal returns ν.
 func smallestNormal[T dense.Float]() T {
 	least := 0x1p-1022
 	if v := T(least); v != 0 {
@@ -80,8 +74,7 @@ func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 }
 
 func finite[T dense.Float](x []T) bool {
-	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. The four sums are independent, which
-	// is faster.
+	// 0·v is 0 for finite v only; four independent sums are faster.
 	var s0, s1, s2, s3 T
 	for ; len(x) >= 4; x = x[4:] {
 		s0 += 0 * x[0]
