@@ -15,12 +15,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with the feature map to w as one safetensors file, which NumPy reads.
-// docs/regression.md lists the arrays. The documentation of rff.Write lists the feature maps that
-// Write supports and the parts that files of all types have. For D features and p outputs the file
-// of Write has about 4·D² + 8·D·p bytes and those of the feature map.
-//
-// Write returns an error for a feature map that rff.Write refuses, and the errors of w.
+// Write writes the model with the feature map to w as one safetensors file. docs/regression.md
+// lists the arrays. Write returns an error for a feature map that rff.Write refuses, and the errors
+// of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
@@ -28,8 +25,7 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return write(w, m)
 }
 
-// Write writes the classifier with the feature map to w, as Model.Write writes a model. For D
-// features the file of a classifier has D·(classes + 1) numbers of T and those of the feature map.
+// Write writes the classifier with the feature map to w, as Model.Write writes a model.
 func (c *Classifier[T]) Write(w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
@@ -37,23 +33,20 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 	return write(w, c)
 }
 
-// ReadModel reads from r, up to the end of r, a model that Model.Write has written. With equal
-// processors and equal versions of the module, predictions, variances and samples of the model of
-// ReadModel equal those of the written model bit for bit.
-//
-// ReadModel returns an error that names a missing, damaged or unknown part of the file, an error
-// for a file of a classifier, of another element type than T or of another version of the format,
-// and the errors of r. ReadModel allocates at most a multiple of the bytes read from r.
+// ReadModel reads from r, up to the end of r, a model that Model.Write has written. On equal
+// processors and versions of the module, predictions of the model of ReadModel equal those of the
+// written model bit for bit. ReadModel returns an error that names a missing, damaged or unknown
+// part of the file, an error for a file of a classifier, of another element type than T or of
+// another version of the format, and the errors of r.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
-// ReadClassifier reads a classifier that Classifier.Write has written, as ReadModel reads a model.
+// ReadClassifier reads a classifier that Classifier.Write has written, as ReadModel does.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 
-// learnt is a *Model[T] or a *Classifier[T].
 type learnt[T dense.Float] interface{ recipe() recipe[T] }
 
 func write[T dense.Float](w io.Writer, m learnt[T]) error {
@@ -73,7 +66,6 @@ func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
 	return m, nil
 }
 
-// recipe lists the parts of a file: its exported fields.
 type recipe[T dense.Float] interface {
 	check() error
 	make() learnt[T] // after check
@@ -94,7 +86,6 @@ func register[T dense.Float]() {
 	asPart[T, *Classifier[T]](map[string]any{"Classifier": classifierRecipe[T]{}, "KernelClassifier": kernelClassifierRecipe[T]{}})
 }
 
-// asPart lets files of other packages have an M as a part.
 func asPart[T dense.Float, M learnt[T]](kinds map[string]any) {
 	registry.RegisterFunc(func(m M) (any, error) { return m.recipe(), nil })
 	registry.Register(kinds, func(r any) (m M, err error) {

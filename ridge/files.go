@@ -18,8 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// NPY reads rows from files in NumPy's format (.npy), a block at a time. NPY reads the arrays that
-// package npy reads, in C or Fortran order, and converts numbers to T. NPY files have no checksum.
+// NPY reads rows from files in NumPy's format (.npy), a block at a time, converted to T.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n; "" for none
@@ -94,32 +93,30 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// rowsOfBlock limits a block to 2²⁰ numbers, so that reading a block of many columns takes about as
-// long as a block of 128.
+// A block has at most 2²⁰ numbers, so that many columns take about as long to read as 128.
 func rowsOfBlock(columns int) int { return max(1, min(blockSize, 1<<20/max(1, columns))) }
 
-// byteOrderMark begins UTF-8 files of some programs.
+// UTF-8 files of some programs begin with it.
 const byteOrderMark = "\ufeff"
 
-// CSV reads rows from a file of comma-separated numbers, a block at a time.
 type CSV[T dense.Float] struct {
 	Path   string
 	Header bool // whether the first line has names
 	Comma  rune // the separator; 0 for a comma
 
-	// Targets are the indices of the columns of targets, from 0 on. A nil Targets stands for the
-	// last column, and []int{} for no targets.
+	// Targets are the indices of the columns of targets; nil stands for the last column, and
+	// []int{} for none.
 	Targets []int
 
-	// Labels are the texts that name classes in the target columns, such as ReadLabels returns. The
-	// target of a row is the index in Labels of the text of the row. Nil stands for numbers.
+	// Labels are the texts that name classes in the target columns, whose indices in Labels become
+	// the targets; nil stands for numbers.
 	Labels []string
 
 	found map[string]int // the texts that ReadLabels has found, or nil
 }
 
-// ReadLabels returns the different texts of the target columns in ascending order, without blanks
-// before and after texts. ReadLabels reads the file once, and returns the errors of CSV.Blocks.
+// ReadLabels reads the file once and returns the different texts of the target columns in ascending
+// order, without blanks before and after texts, and the errors of Blocks.
 func (f CSV[T]) ReadLabels() ([]string, error) {
 	f.found = map[string]int{}
 	for _, err := range f.Blocks() {
@@ -130,12 +127,12 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 	return slices.Sorted(maps.Keys(f.found)), nil
 }
 
-// Blocks reads the file. All columns of the file except the target columns are coordinates of
-// points. Blocks reads decimal numbers without underscores, and nan and inf, with or without
-// quotes, and rounds a number to the type T once. Blocks skips blanks around numbers, blank lines
-// and a byte order mark. If Comma is a blank, Blocks takes several blanks as one separator. An
-// error of Blocks names the file, and the line and the column, counted from 1, of a text that is no
-// label, no number or beyond the range of T. CSV files have no checksum.
+// Blocks reads the file, whose columns are coordinates of points except for the target columns.
+// Blocks reads decimal numbers without underscores, and nan and inf, with or without quotes, and
+// rounds a number to the type T once. Blocks skips blanks around numbers, blank lines and a byte
+// order mark. If Comma is a blank, Blocks takes several blanks as one separator. An error of Blocks
+// names the file, and the line and the column, counted from 1, of a text that is no label, no
+// number or beyond the range of T.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
@@ -237,7 +234,6 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// notANumber says why a text is not a number, and what to do about a missing value.
 func notANumber(text string) string {
 	switch strings.ToLower(text) {
 	case "", "na", "n/a", "null", "none", "?":
@@ -246,7 +242,7 @@ func notANumber(text string) string {
 	return "not a number"
 }
 
-// nextLine returns the next line that is not blank. The first line sets columns for all others.
+// The first line sets columns for all others.
 func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	for {
 		record, err := r.Read()

@@ -13,8 +13,8 @@ import (
 //
 // The arguments x, y and weights of LeaveOneOut are some or all rows of the fit, as for Sums.Add.
 // LeaveOneOut writes NaN for a row whose prediction no other row determines. LeaveOneOut allocates
-// dst if dst is zero, and dst may be y. LeaveOneOut returns an error where Sums.Add returns one,
-// and for a model from WithKernel. Cost: as Predict.
+// dst if dst is zero, and dst may be y. LeaveOneOut costs a Predict, and returns an error where
+// Sums.Add returns one, and for a model from WithKernel.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }
@@ -24,10 +24,9 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 //
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //
-// With the noise variance σ_j² of output j and the results g and r of Variances, the standard
-// deviation of Posterior is σ_j·√(g_i + r_i). The result r is 0 unless the feature map has
-// landmarks. Row i of the fit with weight ω_i has the leverage ω_i·g_i for the result g, and all
-// leverages sum to DegreesOfFreedom. Variances panics where Predict panics, at the cost of Predict.
+// The result r of Variances is 0 unless the feature map has landmarks. Row i of the fit with weight
+// ω_i has the leverage ω_i·g_i, and all leverages sum to DegreesOfFreedom. Variances has the cost
+// and the panics of Predict.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

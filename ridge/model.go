@@ -16,27 +16,23 @@ import (
 // Options fix the variances, the intercept and the method of a fit. With zero Options a fit chooses
 // all parameters by maximum evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise, in squared units of the targets. A Noise of 0 stands
-	// for the variance of maximum evidence.
+	// Noise is the variance σ² of the noise, in squared units of the targets; 0 stands for maximum
+	// evidence.
 	Noise float64
 
-	// Prior is the prior variance s² of the regression weights, in squared units of the targets:
-	// with features φ, the kernel of the Gaussian process is s²·φ(x)ᵀφ(x′). A Prior of 0 stands for
-	// the variance of maximum evidence.
+	// Prior is the prior variance s² of the regression weights: with features φ, the kernel of the
+	// Gaussian process is s²·φ(x)ᵀφ(x′); 0 stands for maximum evidence.
 	Prior float64
 
-	// Ratio is the penalty λ = σ²/s², noise over prior variance, in squared units of the features.
-	// A Ratio of 0 stands for the ratio of maximum evidence. If Ratio is given without Noise and
-	// Prior, every output has the variances σ² and s² of maximum evidence for the given Ratio.
+	// Ratio is the penalty λ = σ²/s², noise over prior variance; 0 stands for maximum evidence.
 	// Ratio must be 0 if both Noise and Prior are given.
 	Ratio float64
 
 	// NoIntercept removes the intercept b from the model b + φ(x)ᵀw.
 	NoIntercept bool
 
-	// Iterative lets Fit and Choose solve the regression by conjugate gradients in passes over the
-	// rows, with memory in proportion to the number D of features, not to D². A nil Iterative
-	// stands for the direct solution.
+	// Iterative, if not nil, lets Fit and Choose solve the regression by conjugate gradients, with
+	// memory in proportion to the number D of features, not to D².
 	Iterative *Iterative
 }
 
@@ -82,21 +78,13 @@ type Model[T dense.Float] struct {
 	exact *exact[T] // or nil
 }
 
-// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. Fit returns an
-// error where Sum or Sums.Fit returns one. A nil ctx panics.
-//
-// Without Options.Iterative, Fit reads rows of files once. For a Block[float32] without Weights, of
-// at least 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, at
-// 0.6 of the cost, and measures the matrix E of rounding errors of the sums: Fit sums again in
-// float64 unless the penalty λ > 64·‖E‖. Model.Accuracy tells whether Fit summed products in
-// float32.
-//
-// With Options.Iterative, Fit reads the rows once each for the means, the right sides of linear
-// systems and the preconditioner, once for the penalty λ if the options do not determine λ, and
-// once for each of some tens of iterations. If the iterations end before the tolerance is reached,
-// Fit returns the model so far and a *NotConverged. With Options.Iterative, Fit also returns the
-// errors of Sum and of ctx, and an error for a penalty λ too small for float64 or rows that differ
-// from pass to pass. The model of Fit does not depend on GOMAXPROCS.
+// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. For a
+// Block[float32] without Weights, of at least 65,280 and at least 128·D rows, Fit sums the products
+// of the D features in float32 and measures the matrix E of rounding errors: Fit sums again in
+// float64 unless the penalty λ > 64·‖E‖. Without Options.Iterative, Fit reads rows of files once.
+// If the iterations end before the tolerance is reached, Fit returns the model so far and a
+// *NotConverged. Fit returns an error where Sum or Sums.Fit returns one and, with
+// Options.Iterative, for a penalty λ too small for float64 or rows that differ from pass to pass.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -131,20 +119,13 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 // Fit returns the posterior for the rows of the Sums s and does not change s: for weights ω,
 // features φ, targets y and means φ̄ and ȳ, the regression weights of output j have the mean
 // A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The
-// intercept has a flat prior. Without an intercept, zeros replace the means φ̄ and ȳ of features
-// and targets.
-//
-// If o.Ratio is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one
-// for all outputs. If o.Noise and o.Prior are both 0, every output has the variances σ² and s² of
-// maximum evidence for the shared penalty λ = σ²/s². The penalty λ is at least 2¹⁰ times the
-// rounding error of the Sums: see Noise and prior in docs/regression.md.
-//
-// With D features, Fit costs D³/3 multiply-adds for a given penalty λ, and about 25·D³/6 more to
-// choose λ, and needs memory for 5/2·D² numbers of float64, of which the model keeps D²/2.
-//
-// Fit returns an error for options out of range, no rows, sums that are not finite, sums of squares
-// of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given
-// noise, a penalty λ too small for the rounding of the sums, and the end of ctx. A nil ctx panics.
+// intercept has a flat prior. If o.Ratio is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty
+// λ of maximum evidence, one for all outputs. The penalty λ is at least 2¹⁰ times the rounding
+// error of the Sums. With D features, Fit costs D³/3 multiply-adds for a given penalty λ, and about
+// 25·D³/6 more to choose λ, and needs memory for 5/2·D² numbers of float64. Fit returns an error
+// for options out of range, no rows, sums that are not finite, sums of squares of targets or
+// features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given noise, a
+// penalty λ too small for the rounding of the sums, and the end of ctx.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -156,12 +137,10 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	return &Model[T]{s.phi, s.source, *p, nil}, nil
 }
 
-// Map returns the feature map of the model.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // Weights returns copies of the posterior means w of the regression weights, a column for each
-// output, and of the intercepts b. The mean of output j at x is b_j + φ(x)ᵀw_j with the features φ,
-// plus the sum Σ_i a_ij·k(x, x_i) for a model from WithKernel.
+// output, and of the intercepts b.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
@@ -177,14 +156,13 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
 // For a model with an intercept, LogEvidence is the log density of contrasts of the n targets, with
-// n − 1 for n, and log Σω of row weights ω added in the brackets. On equal rows, feature maps and
-// variances of larger LogEvidence are more likely. LogEvidence is 0 for a model from WithKernel.
+// n − 1 for n, and log Σω of row weights ω added in the brackets. LogEvidence is 0 for a model from
+// WithKernel.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
-// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
-// matrix H that maps targets y to fitted values ŷ = Hy: Σ λ_i/(λ_i + λ) for the penalty λ and the
-// eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ for features φ, plus 1 for an intercept. Cost: D²/2
-// multiply-adds.
+// DegreesOfFreedom returns the effective number of parameters of each output: Σ λ_i/(λ_i + λ) for
+// the penalty λ and the eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ for features φ, plus 1 for an
+// intercept.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -202,38 +180,33 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 
 // Accuracy says how far a model may be from the exact solution of the ridge regression.
 type Accuracy struct {
-	// SinglePrecision reports whether Fit has summed the products of features in float32.
-	// SinglePrecision is false for a model from ReadModel.
+	// SinglePrecision reports whether Fit has summed the products of features in float32; false for
+	// a model from ReadModel.
 	SinglePrecision bool
 
-	// Samples is the number of samples of the posterior from which standard deviations, the
-	// evidence and drawn functions are estimated, or 0 if all three are exact.
+	// Samples is the number of samples of the posterior, or 0 if standard deviations, evidence and
+	// drawn functions are exact.
 	Samples int
 
 	// Bound has for each output, in units of the targets, the bound ‖r‖/(2√(λΣω)) of the weighted
 	// root mean square difference of the means at the rows from the exact solution, for the
-	// residual r of the linear system, the penalty λ and row weights ω; Bound is nil for the direct
-	// solution. At any point x the mean differs from that of the exact solution by at most ‖φ(x) −
-	// φ̄‖·‖r‖/λ for the residual r, the penalty λ and features φ of mean φ̄.
+	// residual r of the linear system, the penalty λ and row weights ω; nil for the direct
+	// solution.
 	Bound []float64
 
-	// LogEvidence is the standard error of Model.LogEvidence: p/2 times the standard error of log
-	// det A for p outputs and the posterior covariances σ²A⁻¹. Two models of equal rows and random
-	// samples have similar errors of Model.LogEvidence, so differences are more accurate.
+	// LogEvidence is the standard error of Model.LogEvidence.
 	LogEvidence float64
 }
 
-// Accuracy returns how far the model may be from the exact solution of the ridge regression.
 func (m *Model[T]) Accuracy() Accuracy {
 	a := m.accuracy
 	a.Bound = slices.Clone(a.Bound)
 	return a
 }
 
-// For each row of x, Mean writes the posterior means of all outputs, which are also the means of
-// new targets, into a row of dst and returns dst; a zero dst is allocated. The result dst of Mean
-// must not overlap x. Mean panics if the shape of x or dst does not fit the model. For n rows, D
-// features and p outputs, Mean costs n transforms by the map and n·D·p multiply-adds in float64.
+// For each row of x, Mean writes the posterior means of all outputs into a row of dst and returns
+// dst; a zero dst is allocated. The argument dst must not overlap x, and Mean panics for shapes
+// that do not fit. For n rows, D features and p outputs, Mean takes n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
 	if m.exact != nil {
@@ -243,9 +216,8 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // For each row of x and each output, Predict returns the mean and the standard deviation of a new
-// target, whose variance is that of Posterior plus that of the noise. Predict panics if the shape
-// of x does not fit the model. For n rows and D features Predict costs n transforms by the feature
-// map, n·D²/2 multiply-adds in float64, and 4·D² bytes read for every 128 rows.
+// target, whose variance is that of Posterior plus that of the noise. For n rows and D features
+// Predict takes n·D²/2 multiply-adds in float64, and panics for an x that does not fit.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -254,12 +226,10 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ).
 //
-// The formula of Posterior is without 1/Σω, for row weights ω, if the model has no intercept. With
-// features φ and kernel k, the term (k(x, x) − ‖φ‖²)/λ is 0 unless the map comes from rff.Nystroem
-// or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks
-// [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows of the fit, Posterior returns
-// the standard deviation of the Gaussian process with the exact kernel. Posterior panics where
-// Predict panics, at the cost of Predict.
+// The term 1/Σω in the formula of Posterior, for row weights ω, is 0 if the model has no intercept.
+// The term (k(x, x) − ‖φ‖²)/λ, with features φ and kernel k, is 0 unless the map comes from
+// rff.Nystroem or rff.Spectral [Quiñonero-Candela & Rasmussen 2005]. Posterior has the cost and the
+// panics of Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
@@ -275,7 +245,7 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 
 const predictRows = 128
 
-// rows returns the number of rows whose features are computed together, at most 8 MiB.
+// at most 8 MiB of features
 func (p *posterior) rows() int { return max(1, min(predictRows, 1<<20/p.root.width)) }
 
 var (

@@ -20,7 +20,6 @@ const (
 	partRows = 16 * blockRows
 )
 
-// adder adds rows to moments. adder keeps memory between calls.
 type adder struct {
 	block blockSpace
 	spare []*part
@@ -31,7 +30,7 @@ type part struct {
 	space blockSpace
 }
 
-// add adds the rows of r to m. If ctx ends, m may contain some of the rows.
+// If ctx ends, m may contain some of the rows.
 func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error {
 	if r.Len() <= partRows {
 		return a.block.addRows(ctx, m, r, 0, r.Len())
@@ -49,7 +48,6 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 			p := a.spare[i]
 			p.clear()
 			first := lo + i*partRows
-			// add checks ctx below.
 			_ = p.space.addRows(ctx, &p.moments, r, first, min(first+partRows, r.Len()))
 		})
 		if err := ctx.Err(); err != nil {
@@ -63,8 +61,7 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	return nil
 }
 
-// together returns the number of parts that are summed concurrently. For few rows or large
-// triangles it is 1, and goroutines share the products of one part. The sums are equal.
+// For few rows or large triangles, goroutines share the products of one part; the sums are equal.
 func together(m *moments, n int) int {
 	const bytes = 1 << 26 // of triangles or features
 	count := min(parallel.Idle()+1, bytes/(8*max(len(m.square.data), blockRows*len(m.mean))))
@@ -82,7 +79,6 @@ type blockSpace struct {
 	single        singleSpace
 }
 
-// addRows adds the rows lo ≤ i < hi to m, until ctx ends.
 func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centring, lo, hi int) error {
 	for ; lo < hi && ctx.Err() == nil; lo += blockRows {
 		s.add(m, r, lo, min(lo+blockRows, hi))
@@ -93,8 +89,8 @@ func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centrin
 	return ctx.Err()
 }
 
-// add adds the rows lo ≤ i < hi of a block. The centred rows and one more row, for the distance
-// between the mean of the block and the mean of the earlier rows, have the products that m needs.
+// The centred rows and one more row, for the distance between the mean of the block and the mean of
+// the earlier rows, have the products that m needs.
 func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	n, width, outputs := hi-lo, len(m.mean), len(m.targets)
 	s.weights = scratch.Resize(s.weights, n)
