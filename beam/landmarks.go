@@ -22,11 +22,8 @@ func init() {
 // UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: the n
 // points with the least SHA-256 hash of seed and point. For a random seed, all sets of n different
 // points are equally likely; a repeated point counts once. UniformLandmarks returns a PCollection
-// of one block with the n drawn points in X, or with all points if there are fewer than n. The
-// drawn points serve as landmarks for rff.Nystroem. UniformLandmarks reduces each Beam bundle to at
-// most n points.
-//
-// A pipeline with UniformLandmarks fails if blocks have points of different dimension.
+// of one block with the n drawn points in X, or with all points if there are fewer than n. A
+// pipeline with UniformLandmarks fails if blocks have points of different dimension.
 // UniformLandmarks panics for n < 1.
 func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {
 	if n < 1 {
@@ -35,7 +32,7 @@ func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n in
 	return beam.Combine(s.Scope("beamfeat.UniformLandmarks"), &landmarksFn[T]{N: n, Seed: seed}, blocks)
 }
 
-// landmarksFn is the CombineFn of UniformLandmarks. Accumulators are blocks of at most N points.
+// Accumulators are blocks of at most N points.
 type landmarksFn[T dense.Float] struct {
 	N    int
 	Seed uint64
@@ -47,7 +44,6 @@ func (f *landmarksFn[T]) AddInput(a, b ridge.Block[T]) (ridge.Block[T], error) {
 	return f.MergeAccumulators(a, b)
 }
 
-// candidate is a point with the hash that orders the points.
 type candidate[T dense.Float] struct {
 	hash [sha256.Size]byte
 	x    []T

@@ -23,7 +23,6 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[*components.Model[float64]](), encodeComponents64, decodeComponents64)
 }
 
-// The coder of a model writes and reads its file.
 func encodeModel32(m *ridge.Model[float32]) ([]byte, error)           { return encodeModel(m) }
 func encodeModel64(m *ridge.Model[float64]) ([]byte, error)           { return encodeModel(m) }
 func encodeComponents32(m *components.Model[float32]) ([]byte, error) { return writeMap[float32](m) }
@@ -56,9 +55,8 @@ func decodeModel[T dense.Float](data []byte) (*ridge.Model[T], error) {
 }
 
 // WriteModel writes the model of a PCollection of one *ridge.Model[T] to a file that
-// ridge.ReadModel reads. WriteModel gives the file a temporary name until the file is complete, so
-// that no reader sees a partial file, and the Beam runner may repeat the writing. The argument path
-// is a path in the file system of the worker that writes the model.
+// ridge.ReadModel reads, in the file system of the worker. WriteModel gives the file a temporary
+// name until the file is complete, so that no reader sees a partial file.
 func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection) {
 	beam.ParDo0(s.Scope("beamfeat.WriteModel"), &writeFn[T]{Path: path}, model)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// beam.RegisterDoFn uses reflection. The functions register.DoFn1x1 and so on save a microsecond a
-// call, little compared with a block, and take some seconds to compile each.
+// register.DoFn1x1 and so on save a microsecond a call, and take some seconds to compile each.
 func init() {
 	registerRead[float32]()
 	registerRead[float64]()
@@ -29,15 +28,14 @@ func registerRead[T dense.Float]() {
 
 // ReadNPY reads shards of a data set in files of NumPy's format. ReadNPY returns a PCollection of
 // ridge.Block[T], blocks of at most 8160 rows. The workers open the files, so a path must lead to
-// the same file on every worker. A pipeline with ReadNPY has the paths of the files, not the data.
-//
-// If ridge.NPY returns an error for a shard, the pipeline fails. ReadNPY panics without shards.
+// the same file on every worker. If ridge.NPY returns an error for a shard, the pipeline fails.
+// ReadNPY panics without shards.
 func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }
 
-// ReadCSV reads shards of a data set in files of comma-separated numbers. Except for the format of
-// the files, ReadCSV works as ReadNPY does.
+// ReadCSV reads shards of a data set in files of comma-separated numbers, as ReadNPY reads files of
+// NumPy's format.
 func ReadCSV[T dense.Float](s beam.Scope, shards ...ridge.CSV[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadCSV"), shards)
 }

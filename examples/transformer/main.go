@@ -36,7 +36,6 @@ without a mask, time over that of exact attention, and the loss on -tokens token
 -pipe reads queries, keys and values of layers from the standard input, and writes the outputs of -form in a stream, for programs that
 run models themselves, such as kl.py.`
 
-// smollm2 is the default folder of the model.
 const smollm2 = "smollm2"
 
 func main() { cli.Main("transformer", run) }

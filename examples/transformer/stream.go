@@ -18,11 +18,8 @@ const (
 	roundSteps   = 64  // tokens of each stream in a round
 )
 
-// streamForms are the forms that compareStreams measures beside the form of the flag.
 var streamForms = []string{"exact", "bits:16", "bits:8", "bits:4"}
 
-// compareStreams lets a state read s.stream tokens, for each type of weights and each form. It
-// prints losses, speed and memory.
 func (s settings) compareStreams(w io.Writer, m *lm.Model, f lm.Form) error {
 	text, err := m.Text(s.text, s.stream, s.stream)
 	if err != nil {
@@ -76,7 +73,6 @@ func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form) ([]stri
 	return []string{fmt.Sprintf("%.4f", nats), fmt.Sprintf("%.0f", speed(m, all[:1])), fmt.Sprintf("%.0f", speed(m, all)), fmt.Sprintf("%.0f", float64(held)/1000)}, nil
 }
 
-// speed returns the tokens a second that the model adds to the streams.
 func speed(m *lm.Model, all []*decoder.State) (best float64) {
 	tokens := make([]int, len(all))
 	for range rounds {

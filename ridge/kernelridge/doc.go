@@ -7,7 +7,7 @@
 //
 // the minimiser of Σ_i ω_i·(y_i − f(x_i))² + λ·‖f − b‖² in the space of k, and the mean of a
 // Gaussian process with the variance σ²/ω_i of noise and the covariance s²·k for λ = σ²/s². Fit
-// takes preconditioned conjugate gradients, whose steps compute K in tiles. Choose and Scales find
+// takes preconditioned conjugate gradients, whose steps compute K in tiles; Choose and Scales find
 // the kernel, its length-scales and λ by errors at rows left out.
 //
 // docs/regression.md has the method, its cost, and the references.

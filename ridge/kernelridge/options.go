@@ -7,44 +7,35 @@ import (
 	"time"
 )
 
-// Options are the parameters of Fit, of which only Ratio and Src have no default.
 type Options struct {
 	// Ratio is the penalty λ = σ²/s² > 0: the noise variance σ² of a row of weight 1, over the
-	// factor s² of the prior covariance s²·k of a Gaussian process with the kernel k.
+	// factor s² of the prior covariance s²·k of a Gaussian process.
 	Ratio float64
 	// NoIntercept leaves out the constant b of the prediction b + Σ_i a_i·k(x, x_i).
 	NoIntercept bool
 
-	// Rank is the number of landmarks of the preconditioner, at most the number n of rows; 0 stands
-	// for min(n, 1000). A larger Rank saves time if Fit needs many iterations, as for a small λ.
+	// Rank is the number of landmarks of the preconditioner; 0 stands for min(n, 1000) of n rows.
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
-	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. At the rows, the error of predictions
-	// by stopping is at most about Tolerance times the targets, both as root mean squares.
+	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴.
 	Tolerance float64
-	// MaxIterations is the largest number of products with the kernel matrix K; 0 stands for 500.
+	// MaxIterations is the largest number of products with the kernel matrix; 0 stands for 500.
 	MaxIterations int
-	// Memory is the largest number of bytes that Fit uses to keep the kernel matrix. If 2·n² bytes
-	// for n rows, one triangle in float32, exceed Memory, every product computes the matrix anew.
+	// Memory is the largest number of bytes that Fit uses to keep the kernel matrix of n rows,
+	// which takes 2·n² bytes; if Memory is less, every product computes the matrix anew.
 	Memory int64
 	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
-	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
-	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. If Probes
-	// is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
+	// errors. If Probes is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
 
-	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix, on the
-	// goroutine of the caller.
+	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix.
 	Progress func(Progress)
 
-	// Src is the random source of the landmarks of the preconditioner and of the signs of Probes.
 	Src rand.Source
 }
 
-// mostProbes is the largest number of probes, of which a hundred suffice.
 const mostProbes = 1 << 16
 
-// Progress tells how far the iterations of Fit have come.
 type Progress struct {
 	Iterations int           // products with K
 	Residual   float64       // the largest of a target or a probe, in the unit of Tolerance

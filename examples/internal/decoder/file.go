@@ -14,8 +14,7 @@ import (
 
 // Read returns the model of a file with the names of Llama. heads is the attention of all layers.
 // weights is the type of weights, as in layer.Options. Read ignores angles of rotary positions, and
-// a second matrix of tied embeddings. The error names a tensor that is missing, unknown, or of
-// another shape or type.
+// a second matrix of tied embeddings.
 func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights safetensors.DType) (*Model, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights
 	return m, nil
 }
 
-// reader reads tensors and removes them from left. It keeps the first error.
+// reader removes the tensors that it reads from left, and keeps the first error.
 type reader struct {
 	left    map[string]safetensors.Tensor
 	weights safetensors.DType
@@ -74,7 +73,7 @@ func (r *reader) attention(prefix string, c Config, heads performer.Batch[float3
 	return l
 }
 
-// linear returns the map of a matrix, whose elements keep their type if it has 16 bits.
+// Elements keep their type if it has 16 bits.
 func (r *reader) linear(name string, rows, cols int) *layer.Linear[float32] {
 	weights := r.weights
 	if t := r.left[name].DType; weights == "" && (t == safetensors.F16 || t == safetensors.BF16) {

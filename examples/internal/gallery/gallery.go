@@ -1,8 +1,8 @@
 // Package gallery tests that the pictures of docs/gallery.md are those that the examples draw.
 //
 // Each picture is a PNG file in docs/gallery with a CSV file of its numbers. The test of an example
-// computes the numbers again and compares them with the numbers of the CSV file. The test compares
-// neither times nor the bytes of pictures, which change with fonts.
+// computes the numbers again and compares them with the CSV file, but neither times nor the bytes
+// of pictures, which change with fonts.
 package gallery
 
 import (
@@ -20,27 +20,24 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// Number is a number of a picture, with its place and its error bar.
 type Number struct {
 	Panel, Series string
 	X, Y, Err     float64
 }
 
-// Picture is a picture of the gallery.
 type Picture struct {
 	Name    string                  // the name of its files without an ending
 	Save    func(path string) error // draws the picture
 	Numbers []Number
 
-	// Relative and Absolute are tolerances: a number y and its error may differ from those of the
-	// CSV file by Relative·|y| + Absolute. The CSV file has six digits.
+	// A number y and its error may differ from those of the CSV file by Relative·|y| + Absolute.
 	Relative, Absolute float64
 
 	// Timed is true if X is a time, which the test does not compare.
 	Timed bool
 }
 
-// Of returns the picture of a figure. It omits NaN and infinity, which a figure does not draw.
+// A figure does not draw NaN and infinity.
 func Of(name string, f charts.Figure) Picture {
 	p := Picture{Name: name, Save: f.Save}
 	add := func(n Number) {
@@ -73,9 +70,8 @@ func Begin(t *testing.T) {
 	}
 }
 
-// Check draws the picture to a temporary folder and compares its numbers with the CSV file in
-// docs/gallery. With RANDFEAT_DOCS=draw in the environment, Check writes both files instead. The
-// working directory must be the folder of an example.
+// Check compares the numbers of the picture with the CSV file in docs/gallery. With
+// RANDFEAT_DOCS=draw in the environment, Check writes both files instead.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
 	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_DOCS") == "draw"); err != nil {
@@ -139,7 +135,6 @@ func (p Picture) compare(committed []Number) error {
 
 var head = []string{"panel", "series", "x", "y", "err"}
 
-// write writes the numbers with six digits.
 func (p Picture) write(path string) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	lines := [][]string{head}

@@ -12,19 +12,17 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 )
 
-// Text is a text divided into sequences of tokens. Each batch holds one sequence.
+// Each batch holds one sequence.
 type Text struct {
 	Name          string
 	Batches       []decoder.Batch
 	BytesPerToken float64
 }
 
-// Tokens returns the number of tokens.
 func (t *Text) Tokens() int { return len(t.Batches) * len(t.Batches[0].Tokens) }
 
-// Text divides at most the given number of tokens of a file into sequences of context tokens. The
-// empty path is Newton's Opticks. Text returns an error if the file is not UTF-8, or shorter than
-// one sequence.
+// Text divides at most the given number of tokens of a file, or of Newton's Opticks for the empty
+// path, into sequences of context tokens.
 func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	name := path
 	if path == "" {
@@ -53,8 +51,8 @@ func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	return all, nil
 }
 
-// opticks returns the path of Newton's Opticks (1730) in the Go distribution. Some Linux packages
-// of Go lack the file. runtime.GOROOT is empty in a program that was built with -trimpath.
+// Some Linux packages of Go lack Newton's Opticks (1730), and runtime.GOROOT is empty in a program
+// that was built with -trimpath.
 func opticks() string {
 	root := os.Getenv("GOROOT")
 	if root == "" {

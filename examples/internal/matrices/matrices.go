@@ -1,5 +1,4 @@
-// Package matrices reads NumPy files with a matrix, or with several matrices of one shape, and
-// compares matrices.
+// Package matrices reads NumPy files of matrices of one shape, and compares matrices.
 package matrices
 
 import (
@@ -11,8 +10,7 @@ import (
 )
 
 // Read returns the array of a file, rows×columns or heads×rows×columns, as the heads of one
-// sequence, and the shape of the array. Read returns an error that names the file for an array of
-// another rank, without elements, or with NaN or infinity, and in the cases of npy.ReadFile.
+// sequence, and its shape, and an error for NaN or infinity.
 func Read(path string) (x dense.Tensor[float32], shape []int, err error) {
 	data, shape, err := npy.ReadFile[float32](path)
 	if err != nil {
@@ -33,7 +31,6 @@ func Read(path string) (x dense.Tensor[float32], shape []int, err error) {
 	return dense.TensorOf(1, heads, shape[len(shape)-2], shape[len(shape)-1], data), shape, nil
 }
 
-// index returns the indices of element i, in C order.
 func index(shape []int, i int) []int {
 	at := make([]int, len(shape))
 	for a := len(shape) - 1; a >= 0; a-- {

@@ -8,14 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table with the names of its columns and rows of cells.
 type Table struct {
 	left int        // the number of columns with left alignment
 	rows [][]string // the names, a rule without its dashes, and the rows
 }
 
-// New returns a table without rows whose columns have the given names. The first left columns have
-// left alignment; the other columns, for numbers, have right alignment.
+// The first left columns have left alignment; the other columns, for numbers, have right alignment.
 func New(left int, names ...string) *Table {
 	return &Table{left, [][]string{names, make([]string, len(names))}}
 }
@@ -23,8 +21,7 @@ func New(left int, names ...string) *Table {
 // Row appends a row with a cell for each column, or a blank line without cells.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Fprint writes the names of the columns, a rule and the rows, with two spaces between columns and
-// no space at the end of a line. A rune counts as one column of text.
+// A rune counts as one column of text.
 func (t *Table) Fprint(w io.Writer) error {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
