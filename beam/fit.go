@@ -36,12 +36,10 @@ type Ridge[T dense.Float] struct {
 }
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
-// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
-// FitRidge sums each Beam bundle into one ridge.Sums of 4·D² + 8·D·p bytes, for D features and p
-// targets, and one worker merges the sums and fits the model.
-//
-// A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, and for
-// damaged sums. FitRidge panics for a feature map that rff.Write does not support, negative
+// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks. For
+// D features and p targets, FitRidge sums each Beam bundle into one ridge.Sums of 4·D² + 8·D·p
+// bytes. A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, and
+// for damaged sums. FitRidge panics for a feature map that rff.Write does not support, negative
 // Outputs, Options with Iterative, and blocks of another type than ridge.Block[T].
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")

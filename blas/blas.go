@@ -23,9 +23,7 @@ var (
 // is m×n. op(A) is A if the flag tA is NoTrans, and Aᵀ if tA is Trans or ConjTrans; the flag tB
 // selects B or Bᵀ likewise. A, B and C are row-major matrices of strides lda, ldb, ldc, and C must
 // not overlap A or B. Sgemm does not read C if beta is 0. NaN and ±Inf in A and B spread to C even
-// if multiplied by zero, unlike in gonum's Sgemm. The results of Sgemm agree with those of gonum's
-// Sgemm up to rounding, which may differ between types of processors. Sgemm panics if gonum's Sgemm
-// panics.
+// if multiplied by zero, unlike in gonum's Sgemm. Sgemm panics if gonum's Sgemm panics.
 func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

@@ -4,7 +4,7 @@ import gonum "gonum.org/v1/gonum/blas"
 
 // Ssyrk computes the upper or lower triangle ul of the n×n matrix C = alpha·op(A)·op(A)ᵀ + beta·C
 // in float32, where op(A) is the n×k matrix A if tA is NoTrans, and the transpose of the k×n matrix
-// A if tA is Trans or ConjTrans. The matrix C must not overlap A. Ssyrk panics if gonum's Ssyrk
+// A if tA is Trans or ConjTrans. The matrix C must not overlap A, and Ssyrk panics if gonum's Ssyrk
 // panics.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
@@ -28,8 +28,7 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 // Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for s =
 // Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strsm reads only the upper or
 // lower triangle ul of A, and if d is Unit not the diagonal, whose elements count as 1. Strsm is a
-// blocked substitution, with residuals as small as those of gonum's Strsm. Strsm panics if gonum's
-// Strsm panics.
+// blocked substitution, and panics if gonum's Strsm panics.
 func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)

@@ -80,11 +80,11 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //
 // In each component v_k, the element of largest absolute value is positive. If the argument whiten
 // is true, every output of Model.Transform has variance 1 over the rows. For D ≥ 200 features and r
-// ≤ D/16 components, FromSums uses a block Krylov space, and about ten products of C with r + 8
-// vectors; else FromSums takes about 10·D³ operations. FromSums returns an error for nil sums,
-// fewer than two rows, a number of components outside 1 … min(n, D), sums that are not finite,
-// constant features, eigenvalues that do not converge, the end of ctx, and with whiten a variance
-// that is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁².
+// ≤ D/16 components, FromSums takes about ten products of C with r + 8 vectors in a block Krylov
+// space, and about 10·D³ operations for other sizes. FromSums returns an error for fewer than two
+// rows, a number of components outside 1 … min(n, D) for n rows of D features, sums that are not
+// finite, constant features, and with whiten a variance that is zero to rounding, σ_k² ≤
+// 8·D·2⁻⁵²·σ₁².
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -200,9 +200,9 @@ func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 const blockRows = 256
 
 // Transform writes the r principal components of the features of each row of x (n×d) into dst (n×r)
-// and returns dst. Transform allocates a zero dst, and panics for other shapes; dst must not
-// overlap x. For n rows and D features, Transform takes n·D·r multiply-adds in float64 after n
-// transforms by Map.
+// and returns dst. Transform allocates a zero dst, and panics for shapes that do not fit; dst must
+// not overlap x. For n rows, D features and r components, Transform takes n·D·r multiply-adds in
+// float64, and n transforms by Map.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, FromSums or rff.Read")

@@ -9,7 +9,7 @@
 // Package dense/gonum converts other matrices of gonum, and package dense/half numbers of 16 bits.
 //
 // Functions of this module take dst first, write all elements of dst and return dst. If dst is the
-// zero Matrix, functions allocate it, by Ensure. Unless a function says otherwise, dst may be
+// zero Matrix, functions allocate dst, by Ensure. Unless a function says otherwise, dst may be
 // exactly the input (same data, same stride) or disjoint from the input, and must not overlap the
 // input in another way. A shape that does not fit is a programming error, and functions panic with
 // both shapes.

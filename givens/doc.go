@@ -7,8 +7,8 @@
 //
 // Texts on the QR factorisation often write the transpose, which Inverse returns. A Product is P =
 // G_N ⋯ G₂·G₁ of plane rotations, with G₁ applied first. A Product of N rotations takes 4N
-// multiplications and 2N additions a vector, and changes a norm by a factor of at most 1 + O(N·u)
-// with the unit roundoff u. A seed of a random source draws the same Product in every version and
-// on every platform. A Rotation is a value and a Product never changes: goroutines may share both.
-// docs/frequencies.md has the laws of products; docs/references.md has the papers.
+// multiplications and 2N additions a vector. A seed of a random source draws the same Product in
+// every version and on every platform. A Rotation is a value and a Product never changes:
+// goroutines may share both. docs/frequencies.md has the laws of products; docs/references.md has
+// the papers.
 package givens

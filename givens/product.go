@@ -65,9 +65,8 @@ func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 func (p *Product[T]) Len() int { return len(p.turns) }
 
 // ApplyVec writes P·x, for the product P of N plane rotations, into dst and returns dst; a nil dst
-// is allocated. The argument dst may be x; a dst that is not x must not overlap x. NaN and ±Inf in
-// x spread to both coordinates that a plane rotation mixes. ApplyVec takes 6N operations, and
-// panics for an x or dst of a wrong length.
+// is allocated. The argument dst may be x; a dst that is not x must not overlap x. For N plane
+// rotations, ApplyVec takes 6N operations, and panics for an x or dst of a wrong length.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
@@ -84,7 +83,8 @@ func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 
 // Apply writes P·x, for the product P of N plane rotations and every row x of an n×d matrix, into
 // dst (n×d) and returns dst; a zero-value dst is allocated. The argument dst may be exactly the
-// matrix x. Apply takes 6N operations a row, on several goroutines, and panics for other shapes.
+// matrix x. For N plane rotations, Apply takes 6N operations a row, and panics for shapes that do
+// not fit.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }

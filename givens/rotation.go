@@ -41,8 +41,8 @@ func (g Rotation[T]) Inverse() Rotation[T] {
 }
 
 // ApplyVec writes G·x, for the plane rotation G, into dst and returns dst; a nil dst is allocated.
-// If dst is x, ApplyVec writes only the two elements that the rotation mixes. ApplyVec panics if
-// the lengths of x and a non-nil dst differ, and if x lacks a coordinate that the rotation mixes.
+// If dst is x, ApplyVec writes only the two elements that the rotation mixes. ApplyVec panics for a
+// dst of a wrong length, and if x lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -60,8 +60,8 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 
 // Apply writes G·x, for the plane rotation G and every row x of an n×d matrix, into dst (n×d) and
 // returns dst; a zero-value dst is allocated. If dst is exactly the matrix x, Apply writes only the
-// two columns that the rotation mixes. Apply panics for other shapes, and if x lacks a column that
-// the rotation mixes.
+// two columns that the rotation mixes. Apply panics for shapes that do not fit, and if x lacks a
+// column that the rotation mixes.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

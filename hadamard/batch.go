@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	// pieceWork is the number of additions of one parallel task.
 	pieceWork = 1 << 17
 	// Below leastWork additions one goroutine is enough.
 	leastWork = 1 << 20

@@ -1,8 +1,9 @@
 // Package hadamard computes the fast Walsh–Hadamard transform, transforms by other Hadamard
 // matrices, the matrices themselves, and random rotations made from them. A Hadamard matrix H of
 // order n has entries ±1 and H·Hᵀ = n·I. Orders of Hadamard matrices in this package are powers of
-// two, Paley's orders h such as 12, 20, 24, 28 and 36, and h·2^k. NextOrder returns the next order,
-// FastOrder the next fast order. Transforms are unnormalised: for x of length n,
+// two, Paley's orders h such as 12, 20, 24, 28 and 36, and h·2^k. NextOrder returns the next order
+// of a Hadamard matrix, and FastOrder the next order whose transform is fast. Transforms are
+// unnormalised: for x of length n,
 //
 //	Transform(x), then x[i] /= √n             is orthonormal
 //	TransformTransposed(x), then x[i] /= n    is the inverse of Transform

@@ -28,7 +28,6 @@ func Matrix[T dense.Float](n int) dense.Matrix[T] {
 	return m
 }
 
-// spread replaces m by C ⊗ B, where C is the core and B is the block in the upper left corner of m.
 func spread[T dense.Float](m dense.Matrix[T], p plan) {
 	signs := constructions()[p.rows/4].signs()
 	block := m.RowRange(0, p.width).ColRange(0, p.width).Clone()

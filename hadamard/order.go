@@ -50,8 +50,7 @@ func fastOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// A core without a kernel of its own reads and writes memory, and works element by element on short
-// rows.
+// A core without a kernel of its own works element by element on short rows.
 func effort(h, order int) float64 {
 	width := order / h
 	stages := float64(bits.Len(uint(width)) - 1)
@@ -77,7 +76,6 @@ func nextOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// ordersFrom calls f for every h with the least order h·2^k ≥ n, if the order fits in an int.
 func ordersFrom(n int, f func(h, order int)) {
 	consider := func(h int) {
 		k := bits.Len(uint((n - 1) / h))
@@ -93,8 +91,8 @@ func ordersFrom(n int, f func(h, order int)) {
 	}
 }
 
-// plan is a transform of order rows·width, width = 2^k: Walsh–Hadamard transforms of rows blocks,
-// and then the core across the blocks.
+// plan is Walsh–Hadamard transforms of rows blocks of 2^k = width, and then the core across the
+// blocks.
 type plan struct {
 	rows, width int
 	core        *core
@@ -128,7 +126,7 @@ func (p plan) order() int { return p.rows * p.width }
 
 func isOrder(n int) bool { return n&(n-1) == 0 || coreOrder(n) != 0 }
 
-// coreOrder returns the least h with a construction and n = h·2^k, or 0 if no such h exists.
+// coreOrder returns the least h with a construction and n = h·2^k, or 0 for none.
 func coreOrder(n int) int {
 	if n < 1 {
 		return 0

@@ -82,7 +82,6 @@ func (c paley) secondSigns() []int8 {
 	return h
 }
 
-// conference returns S, with 0 on the diagonal and the sign below in the first column.
 func (c paley) conference(below int8) []int8 {
 	chi := character(c.p, c.e)
 	q := len(chi)

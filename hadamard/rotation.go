@@ -100,17 +100,17 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	return x
 }
 
-// Dims returns the dimension d of the input and the dimension d' of the output.
+// Dims returns the dimension of the vectors to rotate and the dimension of the rotated vectors.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
 // Apply writes R·x_i, for the rotation R from R^d into R^d' and every row x_i of x (n×d), into row
-// i of dst (n×d') and returns dst. Apply allocates a zero-value dst, and panics for other shapes.
-// Row i of the result of Apply depends on row i of x alone. If a row of x has a NaN or ±Inf, no
-// element of the rotated row is finite. For each row of x and each factor of a rotation, Apply
-// takes a Transform of length d' and d' multiplications. If d' = d, the argument dst may be x; a
-// dst that is not x must not overlap x.
+// i of dst (n×d') and returns dst. Apply allocates a zero-value dst, and panics for shapes that do
+// not fit. If a row of x has a NaN or ±Inf, no element of the rotated row is finite. For a rotation
+// of k factors from R^d into R^d', Apply takes k calls of Transform of length d' for each row. For
+// a rotation from R^d into R^d itself, the argument dst may be x; a dst that is not x must not
+// overlap x.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
@@ -119,9 +119,9 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // ApplyTransposed writes Rᵀ·y, for the rotation R from R^d into R^d' and every row y of an n×d'
-// matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed undoes Apply up to rounding.
-// ApplyTransposed has the cost and the panics of Apply. If d' = d, the argument dst may be y; a dst
-// that is not y must not overlap y.
+// matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed has the cost and the panics
+// of Apply, and undoes Apply up to rounding. For a rotation from R^d into R^d itself, the argument
+// dst may be y; a dst that is not y must not overlap y.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)

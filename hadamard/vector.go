@@ -8,8 +8,8 @@ import (
 
 // ApplyVec writes R·x, for the rotation R from R^d into R^d' and one vector x, into dst and returns
 // dst, bit for bit as Apply does for a row of a matrix. ApplyVec allocates a nil dst, and panics
-// unless x has length d and dst has length d'. The argument dst may begin with the first element of
-// x, or must not overlap x.
+// for an x or dst of a wrong length. The argument dst may begin with the first element of x, or
+// must not overlap x.
 func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
 	r.apply(dst, x)
@@ -18,8 +18,8 @@ func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 
 // ApplyTransposedVec writes Rᵀ·y, for the rotation R from R^d into R^d' and one vector y, into dst
 // and returns dst, bit for bit as ApplyTransposed does for a row of a matrix. ApplyTransposedVec
-// allocates a nil dst, and panics unless y has length d' and dst has length d. The argument dst may
-// begin with the first element of y, or must not overlap y.
+// allocates a nil dst, and panics for a y or dst of a wrong length. The argument dst may begin with
+// the first element of y, or must not overlap y.
 func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
 	if r.in == r.plan.order() {

@@ -19,7 +19,7 @@ import (
 // fixed number of rows, in 8·D bytes a cell for D features. The test permutes groups of rows, not
 // single rows, and still rejects a true null hypothesis at the level α with at most the probability
 // α. Rows that are in no full cell enter the mean of the sample, but no permutation moves such
-// rows. One goroutine at a time may use a Cells.
+// rows. A Cells must not be used by several goroutines at once.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -107,9 +107,8 @@ func (c *Cells[T]) Count() int { return len(c.cells) }
 
 // Add adds the rows of x (n×d) to the sample in a random order. The two-sample test loses power if
 // rows are sorted from call to call of Add, as parts of a sorted file are; see docs/regression.md.
-// Add returns an error for zero Cells, an x whose number of columns is not the dimension of points
-// of the feature map, an element of x or a feature that is not finite, and a nil src. After an
-// error of Add for a feature that is not finite, some rows of x may have been added.
+// Add returns an error for zero Cells, an element of x or a feature that is not finite, and a nil
+// src. After an error of Add for a feature that is not finite, some rows of x may have been added.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
@@ -193,8 +192,8 @@ func (c *Cells[T]) append(phi []T) {
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
 // Merge adds to the receiver c the cells of the argument other, which holds further rows of the
-// sample, for example of another file. Merge returns an error if c and other have different feature
-// maps or different numbers of rows per cell.
+// sample of c. Merge returns an error if c and other have different feature maps or numbers of rows
+// per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

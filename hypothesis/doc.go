@@ -7,9 +7,7 @@
 //
 // p-values come from permutations and are exact for every number of rows, if the rows are
 // exchangeable, as independent rows are, and if the map does not depend on which sample a row
-// belongs to.
-//
-// Cells holds the mean features of groups of rows, for samples larger than memory:
+// belongs to. Cells holds the mean features of groups of rows, for samples larger than memory:
 //
 //	c, err := hypothesis.NewCells(phi, 1000, 500) // up to 500 cells of 1000 rows
 //	err = c.Add(part, src)                        // for each part of the rows
@@ -17,6 +15,7 @@
 //	r, err := hypothesis.Compare(ctx, c, d, 999, src)
 //
 // Rows that depend on their neighbours, as in time series, are rejected far too often: use cells of
-// consecutive rows. docs/regression.md has the statistics, where the tests fail, and the
-// references.
+// consecutive rows. The error of a function reports nil, NaN and infinite arguments, features whose
+// squares overflow, and the end of ctx; a nil ctx panics. docs/regression.md has the statistics,
+// where the tests fail, and the references.
 package hypothesis

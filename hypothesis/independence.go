@@ -28,14 +28,12 @@ import (
 //
 // If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
 // p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. The
-// feature map phi may be learnt from x, and psi from y, but neither from both samples. With n ≤
-// Options.Cells rows, B permutations take B·n·D·E multiply-adds for D features of phi and E of psi.
-// If n > Options.Cells, Independence divides the rows at random into H cells, and each permutation
-// shifts the rows of y in each cell cyclically by one of k steps, where H and k are about
-// √Options.Cells. The shifts of Independence take k·n·D·E multiply-adds and H·B·D·E additions.
-// Independence returns an error for a nil phi, psi or src, fewer than 4 rows, different numbers of
-// rows in x and y, a number of columns that does not fit the map, elements and features that are
-// not finite, options out of range, and the error of ctx.
+// feature map phi of Independence may be learnt from x, and psi from y, but neither from both
+// samples. With n ≤ Options.Cells rows, Independence takes B·n·D·E multiply-adds for B
+// permutations, D features of phi and E of psi. If n > Options.Cells, Independence divides n rows
+// at random into some √Options.Cells cells, and each permutation shifts the rows of y in each cell
+// cyclically. Independence returns an error for fewer than 4 rows, different numbers of rows in x
+// and y, and options out of range.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

@@ -65,9 +65,7 @@ type Result struct {
 // TwoSample has P(p ≤ α) ≤ α for every number of rows, features and permutations. The feature map
 // of TwoSample must not depend on which rows belong to x. For D features, B permutations and C
 // cells, TwoSample costs m + n feature transforms and O((m + n)·D + B·C·D) operations. TwoSample
-// returns an error for a nil phi or src, fewer than two rows in x or y, a number of columns that is
-// not the dimension of points of phi, elements and features that are not finite, squares of
-// features that overflow, options out of range, and the error of ctx.
+// returns an error for fewer than two rows in x or y, and options out of range.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -107,8 +105,7 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 // Compare runs the test of TwoSample on samples that were read in parts: the argument draws is the
 // number of permutations of the cells of both samples, and 0 stands for 999. Compare returns an
 // error for zero Cells, an x and a y with different feature maps or numbers of rows per cell, a
-// sample with fewer than two rows or without a whole cell, squares of features that overflow, draws
-// below 0, a nil src, and the error of ctx.
+// sample with fewer than two rows or without a whole cell, and draws below 0.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

@@ -41,7 +41,7 @@ func (k Product) String() string { return join(k, " · ") }
 // Scaled is the kernel c·K(x, y), where c is the number By.
 type Scaled struct {
 	K Kernel
-	// By is the factor c > 0, without a default.
+	// By is the factor c > 0 in c·K(x, y); a By of zero is out of range.
 	By float64
 }
 

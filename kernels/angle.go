@@ -36,7 +36,7 @@ func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 // In the formula of ArcCosine, Θ is the unit step with Θ(0) = ½. ArcCosine counts the angle between
 // the zero vector and every vector as π/2.
 type ArcCosine struct {
-	// Order is the order n.
+	// Order is the order n of the arc-cosine kernel: 0, 1 or 2.
 	Order int
 }
 

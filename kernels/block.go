@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// block computes rows of a Gram matrix, and holds the inner products that parts of a kernel share.
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
@@ -109,7 +108,6 @@ func smallest[T dense.Float]() float64 {
 	return 0x1p-960
 }
 
-// shared is a product XYᵀ that the first call of its method of computes.
 type shared[T dense.Float] struct {
 	known  dense.Matrix[T]
 	memory []T               // of the last product, used again

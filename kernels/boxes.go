@@ -66,7 +66,6 @@ func (k Boxes) check() error {
 	return nil
 }
 
-// places returns Σ_b w_jb·[t_jb < x_ij] / Σw, or NaN for an x_ij that is not finite.
 func (k Boxes) places(x dense.Matrix[float64]) dense.Matrix[float64] {
 	if x.Cols != k.Thresholds.Rows {
 		panic(fmt.Sprintf("kernels: points are of R^%d, Boxes.Thresholds is %d×%d", x.Cols, k.Thresholds.Rows, k.Thresholds.Cols))

@@ -13,7 +13,5 @@
 // A kernel is a small value that never changes: goroutines may share a kernel. The zero value of a
 // length-scale, scale, Gamma or Alpha means 1, and a Degree of zero means 3. Check reports
 // parameters that are out of range, and Eval and Gram panic with the text of that error. With a
-// coordinate that is NaN or infinite the kernel is NaN or ±Inf, even if a limit exists.
-//
-// docs/references.md has the papers.
+// coordinate that is NaN or infinite the kernel is NaN or ±Inf. docs/references.md has the papers.
 package kernels

@@ -15,14 +15,13 @@ const gramRows = 64
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
 // and returns dst; a zero dst is allocated. With the zero Matrix as y, Gram writes the n×n Gram
 // matrix of the rows of x, which is exactly symmetric. The argument dst must not overlap x or y.
-//
 // Gram calls Eval in float64, from several goroutines at once, for Laplacian, ELU, kernels of your
-// own, and a Boxes or Pullback inside a Sum, Product or Scaled. For other kernels Gram costs one
-// matrix product in T and O(1) for each element. For points of R^d and the unit roundoff u of T,
-// Gram computes ‖x−y‖² with a relative error of at most 32·(d+2)·u, and a Gaussian kernel with an
-// error of at most 12·(d+3)·u. If a coordinate of row x_i or y_j is NaN or infinite, element (i, j)
-// of the Gram matrix is NaN or ±Inf. Gram panics if Check returns an error for k, and if the shapes
-// of x, y and dst do not fit together.
+// own, and a Boxes or Pullback inside a Sum, Product or Scaled. For kernels of inner products, of
+// distances ‖x−y‖ and of angles, Gram costs one matrix product in T and O(1) for each element. For
+// points of R^d and the unit roundoff u of T, Gram computes ‖x−y‖² with a relative error of at most
+// 32·(d+2)·u, and a Gaussian kernel with an error of at most 12·(d+3)·u. If a coordinate of row x_i
+// or y_j is NaN or infinite, element (i, j) of the Gram matrix is NaN or ±Inf. Gram panics if Check
+// returns an error for k, and for shapes that do not fit.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()

@@ -232,8 +232,7 @@ func (s *search) assign() (bool, error) {
 }
 
 // fill labels for each centre without points of positive weight the point with the largest weight
-// times squared distance from its own centre. A point nearer than rounding, √ε of its length,
-// counts as on its centre.
+// times squared distance from its own centre, which must exceed rounding, √ε of its length.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
 	for i, c := range s.labels {

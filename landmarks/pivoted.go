@@ -20,14 +20,13 @@ import (
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
 // randomly pivoted Cholesky [Chen, Epperly, Tropp & Webber 2023]. Pivoted draws the next landmark
 // with probabilities proportional to k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the
-// Nyström approximation with the landmarks L so far. If all these errors are at most 2⁻⁴⁰·k(x_i,
-// x_i), Pivoted draws the remaining landmarks uniformly, and rff.Nystroem may have fewer than n
-// features. Pivoted proposes at least n rows in blocks, and accepts or rejects each row [Epperly,
-// Tropp & Webber 2024]. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the
-// kernel k and O(N·n²) time, and each proposed row takes O(n) values and O(n²) time. Pivoted
-// returns an error for a nil k or src, parameters of k out of range, an element of x that is not
-// finite, an n outside 1 … N or too large for memory, a value of k that is not finite, a negative
-// k(x_i, x_i), and the end of ctx.
+// Nyström approximation with the landmarks L so far. If the error is at most 2⁻⁴⁰·k(x_i, x_i) at
+// every row x_i, Pivoted draws the remaining landmarks uniformly, and rff.Nystroem may have fewer
+// than n features. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the kernel
+// k and O(N·n²) time, and in good cases O(n²) values and O(n³) time [Epperly, Tropp & Webber 2024].
+// Pivoted returns an error for a nil k or src, parameters of k out of range, an element of x that
+// is not finite, an n outside 1 … N for N rows, values of k that are not finite, a negative k(x_i,
+// x_i), and the end of ctx.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {

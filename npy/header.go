@@ -66,8 +66,6 @@ func newReader(file io.Reader, size int64) (*Reader, error) {
 
 const quoted = `u?('[^'\\]*'|"[^"\\]*")`
 
-// entry matches a key, a string, a truth value, a tuple of integers or any other value in brackets,
-// and a comma.
 var entry = regexp.MustCompile(`(?s)^\s*` + quoted + `\s*:\s*(?:` + quoted + `|(True|False)|(\([0-9L,\s]*\))|([\[(].*))\s*(,?)`)
 
 var ending = regexp.MustCompile(`^\s*\}\s*$`)

@@ -7,11 +7,11 @@
 //
 // A [Reader] reads some rows at a time, in memory that does not depend on the number of rows. The
 // package reads floats of 16, 32 and 64 bits, bfloat16, integers and booleans, in C or Fortran
-// order, from headers that numpy.load reads without pickle. An integer is converted exactly or is
-// an error that names it. Bytes after the elements, which NumPy ignores, are an error. The format
-// has no checksum, so that damaged elements are read as other numbers. NumPy has no type bfloat16:
-// the package reads and writes bfloat16 as '|V2', so that numpy.load(path).view(ml_dtypes.bfloat16)
-// has the numbers.
+// order, from headers that numpy.load reads without pickle. An integer that the type of the result
+// does not represent exactly is an error. Bytes after the elements, which NumPy ignores, are an
+// error. The format has no checksum, so that damaged elements are read as other numbers. NumPy has
+// no type bfloat16: the package reads and writes bfloat16 as '|V2', so that
+// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers.
 package npy
 
 import (
@@ -92,8 +92,8 @@ func (r *Reader) Close() error {
 // read, which is 0 after the last row. Read rounds float64 to float32 if T is float32, and converts
 // all other numbers exactly; booleans become 0 and 1. Read returns an error for an integer that T
 // does not represent exactly, and for a file that ends too early. Read panics if r is nil, or if
-// dst.Cols is not r.Cols. For an array in Fortran order, a call of Read seeks once for each column,
-// so read many rows at once.
+// dst.Cols is not r.Cols. For an array in Fortran order, Read seeks once for each column, so read
+// many rows at once.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {
@@ -105,8 +105,8 @@ func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	return readRows(r, dst.Rows, func(i int) []T { return dst.Row(i) })
 }
 
-// ReadFile returns the elements of the array in the .npy file at path, in C order, and the shape of
-// the array, converted as [Read] does, or as bool if E is bool.
+// ReadFile returns the elements of the array in the .npy file at path, in C order, converted as
+// [Read] does, or as bool if E is bool, and the shape of the array.
 func ReadFile[E dense.Element](path string) (elements []E, shape []int, err error) {
 	r, err := Open(path)
 	if err != nil {

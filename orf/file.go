@@ -10,8 +10,8 @@ import (
 )
 
 // Write writes the projection p, a result of Draw, FromMatrix or Read, to w as a safetensors file.
-// docs/maps.md lists the contents of the file. Write returns an error for a nil p, a projection p
-// that is not of package orf, and a failed write to w.
+// docs/maps.md lists the contents of the file. Write returns an error for a projection p that is
+// not of package orf, and for a failed write to w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
 		return errors.New("orf: p is nil, want a projection")
@@ -20,9 +20,9 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 }
 
 // Read reads r to the end and returns the projection that Write wrote, with the same Ensemble. Read
-// returns an error for a part of the file that is missing, damaged or unknown, a file of another
-// element type than T or another version of the format, and a failed read from r. Read allocates
-// memory in proportion to the bytes that arrive from r, not to claimed sizes.
+// returns an error for a part of the file that is missing, damaged or unknown, and a file of
+// another element type than T or another version of the format. Read allocates memory in proportion
+// to the bytes that arrive from r, not to claimed sizes.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 	return archive.Read[T, Projection[T]](r, "orf", "projection")
 }

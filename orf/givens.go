@@ -17,8 +17,9 @@ import (
 // Givens are orthogonal in every dimension, without padding, and every frequency has mean zero and
 // covariance I. The law Givens tends to the law GramSchmidt as the number of plane rotations grows.
 // With the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is
-// up to 40 % too large where x − y lies along an axis of R^d. Project takes 6N operations for each
-// point and block of Givens, and never forms the matrix of frequencies.
+// up to 40 % too large where x − y lies along an axis of R^d. With N plane rotations in a block of
+// Givens, Project takes 6N operations for each point and block, and never forms the matrix of
+// frequencies.
 type Givens struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool

@@ -31,8 +31,6 @@ func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Proje
 	return rounded[T](w, e), nil
 }
 
-// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed orthogonal
-// matrix, after arrange, times lengths.
 func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
 	w, err := unrounded(m, d)
 	if err != nil {
@@ -55,8 +53,8 @@ func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix
 	return w, nil
 }
 
-// orthogonalise applies Gram–Schmidt to the r ≤ d rows of a. Gaussian rows become the first r rows
-// of a Haar-distributed matrix, because each new row has a positive inner product with the old row.
+// Gaussian rows become the first rows of a Haar-distributed matrix, because each new row has a
+// positive inner product with the old one.
 func orthogonalise(a dense.Matrix[float64]) {
 	q := blas64.General(dense.Transpose(dense.Matrix[float64]{}, a))
 	tau := make([]float64, a.Rows)

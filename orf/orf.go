@@ -19,8 +19,8 @@ type Projection[T dense.Float] interface {
 	Shape() (m, d int)
 
 	// Project writes x·Wᵀ, for points in the rows of x (n×d) and the m×d matrix W of frequencies,
-	// into dst (n×m) and returns dst. Project allocates a zero-value dst, and panics for other
-	// shapes; dst must not overlap x.
+	// into dst (n×m) and returns dst. Project allocates a zero-value dst, and panics for shapes
+	// that do not fit; dst must not overlap x.
 	Project(dst, x dense.Matrix[T]) dense.Matrix[T]
 
 	// Frequencies returns a new copy of the m×d matrix whose rows are the m frequencies of R^d.
@@ -43,8 +43,8 @@ type Transposer[T dense.Float] interface {
 	Projection[T]
 
 	// ProjectTransposed writes z·W, for z (n×m) and the m×d matrix W of frequencies, into dst (n×d)
-	// and returns dst. ProjectTransposed allocates a zero-value dst, and panics for other shapes;
-	// dst must not overlap z.
+	// and returns dst. ProjectTransposed allocates a zero-value dst, and panics for shapes that do
+	// not fit; dst must not overlap z.
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
@@ -58,8 +58,8 @@ type Ensemble interface {
 
 // Draw draws m frequencies of R^d from the law e, with random bits from src, and the result does
 // not keep src. The result of Draw implements Drawn, whose method Ensemble returns e with defaults
-// filled in. Draw returns an error for m < 1, d < 1, frequencies too large for memory, a nil src,
-// an e that is nil or a pointer, and a field of e or a d that e does not allow.
+// filled in. Draw returns an error for m < 1, d < 1, an e that is a pointer, and a field of e or a
+// d that e does not allow.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }
@@ -114,8 +114,7 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 
 // FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w.
 // FromMatrix keeps two copies of w, and a third after the first call of ProjectTransposed.
-// FromMatrix returns an error for a w without rows or columns, a stride or number of elements that
-// does not fit the shape of w, and an element of w that is NaN or ±Inf.
+// FromMatrix returns an error for a w without rows or columns.
 func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// operator is a linear map R from R^d into R^order that applies faster than a matrix.
 type operator[T dense.Float] interface {
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]           // n×d → n×order
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
@@ -38,8 +37,6 @@ type block[T dense.Float] struct {
 	lengths []T
 }
 
-// stack draws for each block an operator, a uniform permutation of its order rows, and the lengths
-// of the rows in use.
 func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	count := blocksOf(m, order)
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
@@ -144,9 +141,9 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 }
 
 const (
-	// Small blocks have so many columns together in a piece, so that many are finished at a time.
+	// Small blocks have so many columns together in a piece.
 	groupColumns = 512
-	// pickedRows is the number of rows that are finished while they are in the first cache.
+	// pickedRows rows are finished while they are in the first cache.
 	pickedRows = 8
 )
 

@@ -171,13 +171,12 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set.
 //
-// In the formula of PCA, μ is the mean of the rows, and the columns of V are the eigenvectors of
-// the covariance of the rows, largest variance first. In the formula of PCA, σ_k² is the variance
-// along column k of V, with the divisor n − 1. PCA gives each eigenvector the sign that makes the
-// element of largest absolute value positive. PCA takes O(n·d·min(n, d)) operations. PCA returns an
-// error for n < 2, an element that is not finite, components outside 1 … min(n, d), a singular
-// value decomposition that does not converge and, with whiten, a deviation σ_k that is zero to
-// rounding.
+// In the formula of PCA, μ is the mean of the rows, the columns of V are the eigenvectors of the
+// covariance of the rows, largest variance first, and σ_k² is the variance along column k, with the
+// divisor n − 1. PCA gives each eigenvector the sign that makes the element of largest absolute
+// value positive. For an n×d matrix x, PCA takes O(n·d·min(n, d)) operations. PCA returns an error
+// for fewer than two rows, components outside 1 … min(n, d) for an n×d matrix x, a singular value
+// decomposition that does not converge and, with whiten, a deviation σ_k that is zero to rounding.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
 	x.Check()
 	n, d := x.Rows, x.Cols
@@ -228,8 +227,7 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine,
 	return Affine{A: a, Centre: mean}, nil
 }
 
-// The rounding of the first pass grows with the distance of x from zero. The second pass leaves
-// only the rounding of the results, for every order of summation.
+// The second pass removes the rounding of the first, which grows with the distance of x from zero.
 func subtractMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
@@ -238,8 +236,7 @@ func subtractMean(x []float64) float64 {
 	return mean + rest
 }
 
-// toUnit divides x by 2^e, the least power of two above its elements, so that squares do not
-// overflow.
+// toUnit divides x by 2^e, the least power of two above its elements: squares do not overflow.
 func toUnit(x dense.Matrix[float64]) (e int) {
 	var peak float64
 	for i := range x.Rows {

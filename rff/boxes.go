@@ -72,8 +72,7 @@ func products[T dense.Float](k kernels.Boxes, features int) (counts [3]int, err 
 	return [3]int{singles, features - 1 - singles - triples, triples}, size[T]("features", features)
 }
 
-// weightEnds returns the sums of the weights before each threshold, row by row, and of all weights,
-// over the sum of all weights.
+// weightEnds returns cumulative sums of the weights, over the sum of all weights.
 func weightEnds(k kernels.Boxes) []float64 {
 	ends := make([]float64, 1+k.Weights.Rows*k.Weights.Cols)
 	floats.CumSum(ends[1:], k.Weights.Clone().Data)

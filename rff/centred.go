@@ -15,12 +15,11 @@ import (
 // queries x and to y − c for keys y, and makes up for b and c exactly by a factor. With φ = phi and
 // ψ = Keys(phi), Centred gives a query x the features φ(x − b)·exp(s·(x − b/2)ᵀc), and a key y the
 // features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for the zero vector. The
-// best b is the mean of the queries, and the best c the mean of the keys: Centred has the relative
-// error of phi at x − b and y − c. The map of Centred is Paired, and is a LogMap, Differentiable or
-// DifferentiableLog if phi is. Centred costs O(n·(in + out)) operations more than phi for n points
-// of R^in and out features. If phi is no LogMap, the factors in features of Centred overflow above
-// e^709.8 (e^88.7 in float32). Centred returns an error for a phi that is nil or whose kernel is
-// not kernels.Softmax, a b or c of a wrong length, and an element of b or c that is not finite.
+// argument b of Centred should be the mean of the queries, and c the mean of the keys. The map of
+// Centred is Paired, and is a LogMap, Differentiable or DifferentiableLog if phi is. For n points
+// of R^in and out features, Centred costs O(n·(in + out)) operations more than phi. If phi is no
+// LogMap, the factors in features of Centred overflow above e^709.8 (e^88.7 in float32). Centred
+// returns an error for a phi whose kernel is not kernels.Softmax.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
@@ -58,8 +57,7 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return join[T](query, key, centredRecipe[T]{phi, query.own, query.other}), nil
 }
 
-// SubtractMean returns the rows of x minus their mean, as a new matrix, and the mean. SubtractMean
-// returns an error for an x without rows or with NaN or infinite elements.
+// SubtractMean returns the rows of x minus their mean, as a new matrix, and the mean.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {
@@ -85,8 +83,7 @@ func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], me
 	return centred, mean, nil
 }
 
-// centre returns the side of a pair whose points have the mean own and whose partners have the mean
-// other.
+// own is the mean of the points of this side of a pair, and other that of the partners.
 func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
 	in, out := m.Dims()
 	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Gamma, inner: m}
@@ -170,8 +167,7 @@ func (f *centred[T]) logarithms(inner LogMap[T], dst, z dense.Matrix[T]) {
 	}
 }
 
-// pulled returns Backward for a block, of a map without derivatives of logarithms. The derivative
-// of the factor comes with the features.
+// The derivative of the factor comes with the features.
 func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, scaled := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)

@@ -7,12 +7,13 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Compose returns the map φ(x) = ψ(A·(x − c) + b), the affine map first from R^d to R^r before the
-// feature map ψ = then of points of R^r. The kernel of the map of Compose is the kernels.Pullback
-// of the kernel of then, or nil if then has a nil Kernel. The map of Compose is Paired, a LogMap,
+// Compose returns the map φ(x) = ψ(A·(x − c) + b), which applies the affine map first and to the
+// result the feature map ψ = then. The kernel of the map of Compose is the kernels.Pullback of the
+// kernel of then, or nil if then has a nil Kernel. The map of Compose is Paired, a LogMap,
 // Differentiable or DifferentiableLog if the map then is. Each method of the map of Compose costs
 // the method of then and one matrix product; Backward costs two products. Compose returns an error
-// if Draw returns one for first, and for a map then that is nil or not of points of R^r.
+// if first is not valid, and for a map then of points of another dimension than the results of
+// first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }
@@ -77,7 +78,6 @@ type composed[T dense.Float] struct {
 
 type composedSpace[T dense.Float] struct{ moved, z, dz []T }
 
-// after returns the function that applies f to z = A·(x − c) + b.
 func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, _ dense.Matrix[T]) {
 		z := scratchMatrix(&s.z, x.Rows, c.first.out)
@@ -86,7 +86,7 @@ func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) bloc
 	}
 }
 
-// chained returns the function that computes Aᵀ·f(z, g), where f is the gradient of then.
+// f is the gradient of then.
 func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)

@@ -51,7 +51,7 @@ func angular[T dense.Float](e engine[T]) (Map[T], error) {
 //
 // Estimates of the kernel by ArcCosine are unbiased for frequencies from N(0, I). The map of
 // ArcCosine is no LogMap, because many features are 0. ArcCosine gives the feature NaN where the
-// projection wᵀx is NaN or −Inf. New makes features of arc-cosine kernels of other orders than 1.
+// projection wᵀx is NaN or −Inf. New makes features of the arc-cosine kernels of orders 0 and 2.
 type ArcCosine struct{}
 
 func (ArcCosine) perFrequency() int { return 1 }
@@ -74,8 +74,7 @@ func stepSlope[T dense.Float](e engine[T], c T) *pullback[T] {
 	}, scaled[T])
 }
 
-// flat is the derivative of a map that is constant between its jumps: 0, or NaN where x or g is NaN
-// or infinite.
+// flat is 0, or NaN where x or g is NaN or infinite.
 func flat[T dense.Float](dx, x, g []T) {
 	var zero T
 	for _, v := range x {

@@ -16,10 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// blockRows is the number of rows that are projected together and finished while they are in cache.
 const blockRows = 64
 
-// engine computes a map row by row, in tiles that the projection hands over or in blocks of rows.
 type engine[T dense.Float] struct {
 	recipe  drawn[T]            // what Write stores; without a Spec for New
 	w       orf.Projection[T]   // nil for a map without frequencies
@@ -53,7 +51,6 @@ func newEngine[T dense.Float](r drawn[T]) (engine[T], error) {
 	return e, err
 }
 
-// over returns e with a number of features, per, for each of the m frequencies of w.
 func (e engine[T]) over(w orf.Projection[T], per int) (engine[T], error) {
 	if w == nil {
 		return e, fmt.Errorf("rff: w is nil, want a projection")

@@ -115,7 +115,6 @@ func monomials[T dense.Float](d int) (int, error) {
 	return d * (d + 1) / 2, nil
 }
 
-// quadratic writes c times the monomials of degree 2 of x into phi.
 func quadratic[T dense.Float](phi, x []T, c T) {
 	d := len(x)
 	mixed := T(math.Sqrt2) * c
@@ -178,7 +177,6 @@ func logELUSlope[T dense.Float](dx, x, g []T) {
 	}
 }
 
-// quadraticSlope adds the derivative of quadratic(phi, x, c), times g, to dx.
 func quadraticSlope[T dense.Float](dx, x, g []T, c T) {
 	d := len(x)
 	mixed := T(math.Sqrt2) * c

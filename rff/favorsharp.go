@@ -20,8 +20,7 @@ import (
 // one of the FAVOR# maps [Likhosherstov et al. 2023]. FitSADERF fits Psi and the damping A to
 // samples of queries and keys. For a SADERF, Draw returns the map of queries, whose method Keys
 // returns the map of keys; both are LogMaps. Estimates of the kernel by SADERF are unbiased for any
-// ψ_l ≠ 0, if the frequencies are from N(0, I). For n points of R^d, Transform of SADERF costs
-// O(n·d) more than SoftmaxOptimal.
+// factors Psi except 0, if the frequencies are from N(0, I).
 type SADERF struct {
 	Scale float64   // s, above 0
 	A     float64   // a, below 1/8
@@ -35,10 +34,9 @@ func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", 
 // of x (n×d) and keys like the rows of y (n'×d). FitSADERF sets Psi to ψ_l = (E[y_l²]/E[x_l²])^¼
 // for queries x and keys y, or to 1 for a coordinate that is zero in all rows of x or of y.
 // FitSADERF sets A to the number that minimises the mean logarithm, over pairs of a query and a
-// key, of the second moment of the kernel estimate by one frequency. FitSADERF takes O((n+n')·d²)
-// operations. FitSADERF returns an error for samples without rows or of different dimensions, a
-// scale that is not a positive finite number, and moments that are not finite or too large for
-// memory.
+// key, of the second moment of the kernel estimate by one frequency. For n queries and n' keys of
+// R^d, FitSADERF takes O((n+n')·d²) operations. FitSADERF returns an error for samples without
+// rows, a scale that is not positive, and moments that overflow.
 func FitSADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -69,9 +67,10 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 // ADERF has the features of SoftmaxOptimal at Ψx for queries x and at Ψ^(−ᵀ)y for keys y, with a
 // matrix Ψ (Query): asymmetric dense-exponential random features [Likhosherstov et al. 2023].
 // FitADERF balances queries and keys in size along all directions, FitSADERF along coordinate axes.
-// Estimates of the kernel by ADERF are unbiased for any invertible Ψ, if the frequencies are from
-// N(0, I). Rounding changes xᵀy in the kernel of ADERF in proportion to the condition number of Ψ.
-// For n points of R^d, Transform of ADERF costs O(n·d²) more than SoftmaxOptimal.
+// Estimates of the kernel by ADERF are unbiased for any invertible matrix Query, if the frequencies
+// are from N(0, I). Rounding errors of xᵀy in the kernel of ADERF are in proportion to the
+// condition number of the matrix Query. For n points of R^d, Transform of ADERF costs O(n·d²) more
+// than Transform of SoftmaxOptimal.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8
@@ -86,8 +85,9 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 // Ψx and Ψ^(−ᵀ)y equal and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value
 // decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). Since few points span few directions,
 // FitADERF replaces the second moments M of n points of R^d by (1−r)·M + r·tr(M)/d·I with r =
-// (d/(n+d))², at least 2⁻²⁰. FitADERF takes O((n+n')·d² + d³) operations. FitADERF returns an error
-// if FitSADERF would return one, and if eigenvalues do not converge.
+// (d/(n+d))², at least 2⁻²⁰. For n queries and n' keys of R^d, FitADERF takes O((n+n')·d² + d³)
+// operations. FitADERF returns the errors of FitSADERF, and an error if eigenvalues do not
+// converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s SDERF) String() string  { return fmt.Sprintf("SDERF(scale=%v)", s.Scale)
 // FitSDERF returns the SDERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
 // x (n×d) and keys like the rows of y (n'×d). With the eigendecomposition scale·E[(x+y)(x+y)ᵀ] =
 // QΛQᵀ over pairs of a query x and a key y, FitSDERF sets Basis to Q and element l of Damping to (1
-// − 2φ − √((2φ+1)² + 8φ))/16 with φ = Λ_ll. FitSDERF takes O((n+n')·d² + d³) operations. FitSDERF
-// returns an error if FitADERF would return one.
+// − 2φ − √((2φ+1)² + 8φ))/16 with φ = Λ_ll. For n queries and n' keys of R^d, FitSDERF takes
+// O((n+n')·d² + d³) operations. FitSDERF returns the errors of FitADERF.
 func FitSDERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SDERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

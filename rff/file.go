@@ -14,8 +14,8 @@ import (
 
 // Write writes the feature map m to w as a safetensors file of the parameters of m and of the
 // numbers that were drawn and fitted. docs/maps.md lists the contents of the file. Write returns an
-// error for a nil m, a failed write to w, a map of New, and a map that contains a map, a projection
-// or a kernel of a type of your own.
+// error for a map of New, for a map that contains a map, a projection or a kernel of a type of your
+// own, and for a failed write.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -25,10 +25,9 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 
 // Read reads a feature map that Write wrote, to the end of r. The map of Read computes the same
 // features as the map that was written, bit for bit on the same processor and version of this
-// package. Read returns an error for a part of the file that is missing, damaged or unknown, a file
-// of the other element type (float32 or float64) or of another version of the format, and a failed
-// read. Read uses memory in proportion to the bytes that arrive, not to the sizes that the file
-// claims.
+// package. Read returns an error for a part of the file that is missing, damaged or unknown, and a
+// file of the other element type (float32 or float64) or of another version of the format. Read
+// uses memory in proportion to the bytes that arrive, not to the sizes that the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }

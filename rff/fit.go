@@ -72,8 +72,7 @@ func (f *fit) sum() *mat.SymDense {
 	return m
 }
 
-// damping returns the a of optimal features at E‖Px + P^(−ᵀ)y‖² = squares + 2·E[x]ᵀE[y], where
-// squares is E‖Px‖² + E‖P^(−ᵀ)y‖².
+// squares is E‖Px‖² + E‖P^(−ᵀ)y‖², to which damping adds 2·E[x]ᵀE[y].
 func (f *fit) damping(squares float64) float64 {
 	for j, v := range f.meanQuery {
 		squares += 2 * v * f.meanKey[j]
@@ -114,7 +113,6 @@ func shrinkage(n, d int) float64 {
 	return max(r*r, 0x1p-20)
 }
 
-// mix returns the Ψ and Ψ^(−ᵀ) of ADERF and the argument of damping.
 func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
 	var mx, my mat.Symmetric = shrunk(f.queries, f.queryCount), shrunk(f.keys, f.keyCount)
 	if n := float64(f.d); mat.Trace(f.queries)/n == 0 || mat.Trace(f.keys)/n == 0 {
@@ -156,7 +154,6 @@ func shrunk(m *mat.SymDense, n int) *mat.SymDense {
 	return s
 }
 
-// power returns the matrix with the eigenvectors of e and the p-th powers of its eigenvalues.
 func power(e *mat.EigenSym, p float64) *mat.Dense {
 	var q, scaled, m mat.Dense
 	e.VectorsTo(&q)

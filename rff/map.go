@@ -12,8 +12,8 @@ type Map[T dense.Float] interface {
 	Dims() (in, out int)
 
 	// Transform writes the features of row i of x (n×in) into row i of dst (n×out) and returns dst.
-	// Transform allocates a zero-value dst, and panics for other shapes. The argument dst must not
-	// overlap x, unless the documentation of a map says so.
+	// Transform allocates a zero-value dst, and panics for shapes that do not fit. In Transform the
+	// argument dst must not overlap x, unless a map documents otherwise.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
 	// Kernel returns the kernel that inner products φ(x)ᵀφ(y) of features estimate, or nil for
@@ -27,7 +27,8 @@ type LogMap[T dense.Float] interface {
 	Map[T]
 
 	// LogTransform writes the logarithms of the features of row i of x (n×in) into row i of dst
-	// (n×out), −Inf for a feature 0, and returns dst. Shapes and overlaps are as in Transform.
+	// (n×out), −Inf for a feature 0, and returns dst. LogTransform allows the shapes and overlaps
+	// that Transform allows.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
@@ -41,9 +42,8 @@ type Differentiable[T dense.Float] interface {
 	//
 	//	dst_i = J(x_i)ᵀ·dphi_i,  J_kj = ∂φ_k/∂x_j.
 	//
-	// Backward returns dst, and allocates a zero-value dst. The argument dst must not overlap x or
-	// dphi, unless the documentation of a map allows an overlap. Backward panics if CanBackward
-	// returns an error, and unless x is n×in, dphi n×out and dst n×in or zero.
+	// In Backward the argument dst must not overlap x or dphi, unless a map documents otherwise.
+	// Backward panics if CanBackward returns an error, and for shapes that do not fit.
 	Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T]
 
 	// CanBackward returns nil if the map has derivatives, or an error that says why not.
@@ -57,7 +57,7 @@ type DifferentiableLog[T dense.Float] interface {
 	Differentiable[T]
 
 	// LogBackward computes the gradient with respect to row i of x from the gradient with respect
-	// to the logarithms of its features, row i of dlog, as Backward does for features.
+	// to the logarithms of features, row i of dlog, as Backward does for features.
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 }
 

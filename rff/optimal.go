@@ -18,8 +18,8 @@ import (
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.
 //
 // In the formula of SoftmaxOptimal, a is the field A, which OptimalA chooses for a set of points; a
-// < 0 damps the features of long frequencies w. The map of SoftmaxOptimal is a LogMap. Estimates of
-// the kernel by SoftmaxOptimal are unbiased for frequencies from N(0, I).
+// < 0 damps the features of long frequencies w. The map of SoftmaxOptimal is a LogMap, and
+// estimates of the kernel are unbiased for frequencies from N(0, I).
 type SoftmaxOptimal struct {
 	Scale float64 // s, above 0
 	A     float64 // a, below 1/8
@@ -81,10 +81,9 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 // OptimalA returns the number A of SoftmaxOptimal for queries x (n×d), keys y (n'×d) and the kernel
 // exp(scale·xᵀy): (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0 with φ = scale·E‖x+y‖²/d over all pairs of a
 // row of x and a row of y. The number of OptimalA minimises the second moment of the kernel
-// estimate for a pair x, y whose ‖x+y‖² is the mean over all pairs [Likhosherstov et al. 2022].
-// OptimalA takes O((n+n')·d) operations. OptimalA returns an error for an x or y without rows,
-// different dimensions of x and y, a scale that is not a positive finite number, and squared norms
-// that are not finite.
+// estimate for a pair x, y whose ‖x+y‖² is the mean over all pairs [Likhosherstov et al. 2022]. For
+// n queries and n' keys of R^d, OptimalA takes O((n+n')·d) operations. OptimalA returns an error
+// for an x or y without rows, a scale that is not positive, and squared norms that overflow.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err

@@ -24,7 +24,7 @@ type pullback[T dense.Float] struct {
 	width    int // of z, at least the number of frequencies
 	projects bool
 
-	// finish turns a part of Wᵀz into the gradient. x is the same part of the point; z is scratch.
+	// finish turns a part of Wᵀz into the gradient at the same part of x; z is scratch.
 	finish func(dx, x, z []T, a, b T)
 
 	passes pool.Of[pullbackPass[T]]
@@ -35,7 +35,7 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 	return &pullback[T]{engine: e, row: row}
 }
 
-// throughZ returns the pullback of a map whose derivatives need projections. z has width columns.
+// z has width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
 		engine: e, transposer: orf.Transposed(e.w),
@@ -43,7 +43,6 @@ func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a,
 	}
 }
 
-// straight returns a pullback that applies Wᵀ to the gradient g, without projecting points.
 func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{engine: e, transposer: orf.Transposed(e.w), slope: slope, finish: finish}
 }
@@ -76,7 +75,6 @@ type pullbackPass[T dense.Float] struct {
 	dst, x, g dense.Matrix[T]
 }
 
-// Finish turns a tile of g·W, for gradients g and frequencies W, into gradients for points.
 func (t *pullbackPass[T]) Finish(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		a, b := t.slope(nil, t.x.Row(i), t.g.Row(i))

@@ -22,8 +22,7 @@ import (
 //	kernels.Pullback           Compose with the affine map
 //
 // Random returns an error for a type of kernel that Random has no features for, parameters of k out
-// of range, a d that does not fit k, fewer than 4 features for a term of a kernels.Sum, too many
-// features for memory, and a nil src.
+// of range, a d that does not fit k, and fewer than 4 features for a term of a kernels.Sum.
 func Random[T dense.Float](k kernels.Kernel, features, d int, src rand.Source) (Map[T], error) {
 	if features < 4 {
 		return nil, fmt.Errorf("rff: features = %d, want at least 4", features)

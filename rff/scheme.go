@@ -17,8 +17,8 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Several goroutines call the functions of a Scheme at once. The functions of a Scheme must not
-// change a point x or keep an argument.
+// Several goroutines call the functions of a Scheme at once, and the functions must not change a
+// point x or keep an argument.
 type Scheme[T dense.Float] struct {
 	// F has at least one of the functions f of a projection wᵀx.
 	F []func(t T) T
@@ -40,8 +40,8 @@ type Scheme[T dense.Float] struct {
 }
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
-// New returns an error for a w that is nil or too large for memory, an s without F or with a nil
-// function, different numbers of F and DF, a DH without H or DF, and an H with DF but no DH.
+// New returns an error for an s without F, different numbers of F and DF, a DH without H or DF, and
+// an H with DF but no DH.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }

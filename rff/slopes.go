@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// waveSlope is the derivative of c·[cos t, sin t] for t = r·Wx, or t_k = gains[k]·r·(Wx)_k.
 func waveSlope[T dense.Float](e engine[T], c, r T, gains []T) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
@@ -33,7 +32,7 @@ func unwave[T dense.Float](z, g []T) {
 	vecmath.AddScaled(cosines, sines, -1)
 }
 
-// The factor c of SoftmaxTrig depends on x too, and log c has the gradient scale·x.
+// The factor c depends on x too, and log c has the gradient scale·x.
 func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, x, g []T) (a, b T) {
@@ -46,7 +45,7 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 	}, radial[T])
 }
 
-// logSlope is the derivative of ±t − ½·radius·‖x‖² for one sign or both, where t = r·Wx.
+// the derivative of ±t − ½·radius·‖x‖² for one sign or both, where t = r·Wx
 func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 	s, m := T(radius), e.frequencies()
 	if e.out == m {

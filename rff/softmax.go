@@ -60,8 +60,8 @@ func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],  R^d → R^2m.
 //
-// The map of SoftmaxHyperbolic is a LogMap. Estimates of the kernel by SoftmaxHyperbolic are
-// unbiased for frequencies from N(0, I).
+// The map of SoftmaxHyperbolic is a LogMap, and estimates of the kernel are unbiased for
+// frequencies from N(0, I).
 type SoftmaxHyperbolic struct {
 	Scale float64 // s, above 0
 }
@@ -85,8 +85,8 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],  R^d → R^2m.
 //
-// The map of GaussianHyperbolic is a LogMap. Estimates of the kernel by GaussianHyperbolic are
-// unbiased for frequencies from N(0, I).
+// The map of GaussianHyperbolic is a LogMap, and estimates of the kernel are unbiased for
+// frequencies from N(0, I).
 type GaussianHyperbolic struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -103,9 +103,8 @@ func (s GaussianHyperbolic) String() string {
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.
 //
 // In the formula of GaussianOptimal, a is the field A, which OptimalA with scale = 1/ℓ² chooses.
-// The map of GaussianOptimal is a LogMap. Estimates of the kernel by GaussianOptimal are unbiased
-// for frequencies from N(0, I). The error of GaussianOptimal depends on where the origin is, so
-// centre the points.
+// The map of GaussianOptimal is a LogMap, and estimates of the kernel are unbiased for frequencies
+// from N(0, I). The error of GaussianOptimal depends on where the origin is, so centre the points.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8

@@ -15,7 +15,6 @@ import (
 type Spec interface {
 	fmt.Stringer
 
-	// perFrequency returns the number of features of a frequency, 0 for a map without frequencies.
 	perFrequency() int
 }
 
@@ -28,10 +27,8 @@ var specs = []any{
 
 // Draw makes the feature map of the recipe s over the frequencies w (m×d). The argument w of Draw
 // is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
-// returns an error for an s that is nil, a pointer or of another package, a field of s out of
-// range, and a nil Src that is needed. Draw also returns an error for a w that is too large for
-// memory, nil where s needs frequencies, given where s needs none, or of another distribution than
-// s needs.
+// returns an error for an s that is a pointer or of another package, a field of s out of range, and
+// a w that s does not need or of another distribution than s needs.
 func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
 	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
 }
@@ -42,8 +39,7 @@ type drawn[T dense.Float] struct {
 	Ensemble orf.Ensemble // of SDERF: the law of the frequencies before they were multiplied by B
 	Offsets  []T          // of damped maps: the logarithms of the features at 0
 
-	// Offsets are not known yet: a file that claims a large d must not have its reader allocate
-	// m×d.
+	// Offsets wait: a file that claims a large d must not have its reader allocate m×d.
 	fresh bool `archive:"-"`
 }
 

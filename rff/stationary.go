@@ -41,7 +41,6 @@ func gaussian[T dense.Float](s Gaussian, e engine[T]) (Map[T], error) {
 
 const sutherland = "Sutherland & Schneider 2015"
 
-// numbers returns n numbers, in float64 and in T: a copy of known, or draws if known is nil.
 func numbers[T dense.Float](name string, known []float64, n int, src rand.Source, draw func(src rand.Source) float64) ([]float64, []T, error) {
 	all := slices.Clone(known)
 	if known == nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/law/residual"
 )
 
-// through is a map computed through other maps, a block of rows at a time. Its functions are nil
-// where those maps have no such method.
+// Functions of through are nil where the other maps have no such method.
 type through[T dense.Float, S any] struct {
 	blockwise[T, S]
 	keys                        Map[T]

@@ -21,7 +21,7 @@ import (
 //
 // The arguments x, y and weights and the leverages h_i of Jackknife are those of LeaveOneOut, and
 // r_i is the result r of Variances at row i. WithBands makes prediction bands of the ratios of
-// Jackknife. Jackknife returns an error where LeaveOneOut returns one, for a weight of 0, and for a
+// Jackknife. Jackknife returns the errors of LeaveOneOut, and an error for a weight of 0, and for a
 // ratio of error to standard deviation that is not finite.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
@@ -70,9 +70,8 @@ type Bands[T dense.Float] struct {
 }
 
 // WithBands returns a copy of the model with the Bands b. WithBands returns an error for Errors of
-// a wrong shape or with a number that is negative, NaN or infinite, a Logs that is zero or has
-// other features or outputs than the model, and a Least of another length or with an element that
-// is not finite.
+// a wrong shape or with a negative number, a Logs that is zero or has other features or outputs
+// than the model, and a Least of a wrong length.
 func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel

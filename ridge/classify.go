@@ -52,9 +52,8 @@ const sampledRows = 2048
 // Classify chooses the penalty λ, the inverse temperature β and, if the loss falls clearly, a
 // mixture of the means f_c that minimise the loss at the rows, or at 2048 of more rows. For n rows
 // and D features, Classify takes n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
-// Classify returns an error for an empty slice maps, a nil map, options out of range, a target that
-// is not a class, a class without rows of a weight above 0 and rows that Sums.Add refuses, the
-// error of ctx, and the error of the first map if no map can be fitted.
+// Classify returns an error for an empty slice maps, a target that is not a class, a class without
+// rows of a weight above 0, and the error of the first map if no map can be fitted.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Choice[T], error) {
 	var c Choice[T]
 	if err := argument.Context("ridge", ctx); err != nil {
@@ -189,8 +188,8 @@ func newClassifier[T dense.Float](phi rff.Map[T], g features.Regression, beta fl
 	return c
 }
 
-// indicators returns the rows of b of weights above 0, with an output for each class, 1 for their
-// own and 0 for others, and weights times the factors of the classes.
+// indicators returns the rows of b of weights above 0, with an output for each class, and weights
+// times the factors of the classes.
 func indicators[T dense.Float](b Block[T], classes int, factors []float64) (one Block[T], labels []int, err error) {
 	var at []int
 	for i := range b.X.Rows {

@@ -21,5 +21,7 @@
 //	probabilities of classes, texts          Classify, CSV.ReadLabels
 //	files                                    Model.Write, ReadModel, ReadClassifier
 //
+// The error of a function reports nil maps and sources, NaN and infinite numbers, shapes that do
+// not fit, options out of range, sizes beyond memory, and the end of ctx; a nil ctx panics.
 // docs/regression.md has the formulas, the format of files, and the references.
 package ridge

@@ -71,8 +71,7 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if !(p.trace == 0 || p.trace >= least && p.trace <= most) {
 		return nil, fmt.Errorf("ridge: the squares of the features have the sum %.3g, want 0 or a number from %.0e to %.0e: scale the features", p.trace, least, most)
 	}
-	// Element (i, j) has a random error of about 4·u·√(s_ii·s_jj), and the norm of a random D×D
-	// matrix is about 2√D times that of an element.
+	// Element (i, j) has an error of about 4·u·√(s_ii·s_jj), and a random D×D matrix the norm 2√D.
 	p.rounding = 8 * unit * math.Sqrt(largest*p.trace)
 	if p.single = m.single != nil; p.single {
 		p.rounding = max(p.rounding, singleMargin/margin*m.single.norm(&m.square))

@@ -44,8 +44,7 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 // Standard deviations of a model from WithKernel come from the features and the argument noise, and
 // are too large if the features have few landmarks. For a model from WithKernel, LogEvidence and
 // Weights return zeros, and LeaveOneOut, Jackknife and Gradient return an error. WithKernel returns
-// an error for a zero model, a map without a kernel, shapes that do not fit, numbers that are not
-// finite, and noise ≤ 0.
+// an error for a zero model, a map without a kernel, and noise ≤ 0.
 func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -96,8 +95,7 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 // leftOut has the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i, such as those of LeaveOneOut or
 // of kernelridge.Fit. From the errors leftOut, Classifier computes the inverse temperature and the
 // mixture of scores of least loss, as Classify does, and returns the loss too. Classifier returns
-// an error for a zero model, shapes that do not fit, rows of y that are no indicators, elements of
-// leftOut that are not finite, and labels that do not fit.
+// an error for a zero model, and rows of y that are no indicators.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
 	if m.phi == nil {
 		return nil, 0, errNoModel

@@ -36,8 +36,8 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 // ReadModel reads from r, up to the end of r, a model that Model.Write has written. On equal
 // processors and versions of the module, predictions of the model of ReadModel equal those of the
 // written model bit for bit. ReadModel returns an error that names a missing, damaged or unknown
-// part of the file, an error for a file of a classifier, of another element type than T or of
-// another version of the format, and the errors of r.
+// part of the file, and an error for a file of a classifier, of another element type than T or of
+// another version of the format.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }

@@ -116,7 +116,7 @@ type CSV[T dense.Float] struct {
 }
 
 // ReadLabels reads the file once and returns the different texts of the target columns in ascending
-// order, without blanks before and after texts, and the errors of Blocks.
+// order, without blanks before and after texts.
 func (f CSV[T]) ReadLabels() ([]string, error) {
 	f.found = map[string]int{}
 	for _, err := range f.Blocks() {

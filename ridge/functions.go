@@ -69,8 +69,8 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 // Sample draws n functions from the posterior of output j: weights w = μ_j + σ_j·R⁻¹z for the
 // posterior mean μ_j, the covariance σ_j²·(RᵀR)⁻¹ and z ~ N(0, I), and intercepts from the
 // posterior of the intercept. With many rows, the variance of functions of Sample far from all rows
-// is too small: see Pathwise. Sample returns an error for n below 1, an output j that the model
-// lacks, functions that memory cannot hold, and a nil src.
+// is too small: see Pathwise. Sample returns an error for n below 1, and an output j that the model
+// lacks.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Far from all rows, functions of Pathwise vary as much as the prior. Pathwise returns an error
-// where Model.Sample or Sums.Add returns one, for an x without rows, a map without a kernel, a
+// Far from all rows, functions of Pathwise vary as much as the prior. Pathwise returns the errors
+// of Model.Sample and Sums.Add, and an error for an x without rows, a map without a kernel, a
 // weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular
 // to rounding. For N rows Pathwise takes N² values of the kernel, N³/6 multiply-adds, and N²
 // numbers of memory.

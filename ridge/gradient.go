@@ -16,8 +16,8 @@ import (
 // Gradient treats the variances of noise and weights as constants. From the result dst of Gradient,
 // the method Backward of an [rff.Differentiable] map computes the gradient with respect to the
 // points. The arguments x, y and weights of Gradient are some or all rows of the fit, as for
-// Sums.Add, and must not overlap dst. Gradient takes n·D² multiply-adds for n rows, and returns an
-// error where Sums.Add does and for models of WithKernel.
+// Sums.Add, and must not overlap dst. For n rows and D features, Gradient takes n·D² multiply-adds,
+// and returns the errors of Sums.Add and an error for models of WithKernel.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for so many
-// features D that D² numbers do not fit into memory or D³ operations take too long. For r = Rank,
-// and k outputs and samples together, a fit takes 8·D·(2r + 5k) bytes.
+// features D that D² numbers do not fit into memory or D³ operations take too long. For D features,
+// r = Rank, and k outputs and samples together, a fit takes 8·D·(2r + 5k) bytes.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner; 0 stands for min(256, D/16), at least 16, with D
 	// features, and −1 for no preconditioner. A larger Rank saves passes if the penalty λ is small
@@ -136,8 +136,7 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 
 const chosenFeatures = 4096
 
-// chooseRatio returns the λ of maximum evidence. If there are more than most features, most of them
-// serve, which estimate the same kernel.
+// Most of more features estimate the same kernel.
 func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options, most int) (float64, error) {
 	if _, width := phi.Dims(); width > most {
 		phi = some[T]{phi, most}

@@ -83,8 +83,8 @@ type Model[T dense.Float] struct {
 // of the D features in float32 and measures the matrix E of rounding errors: Fit sums again in
 // float64 unless the penalty λ > 64·‖E‖. Without Options.Iterative, Fit reads rows of files once.
 // If the iterations end before the tolerance is reached, Fit returns the model so far and a
-// *NotConverged. Fit returns an error where Sum or Sums.Fit returns one and, with
-// Options.Iterative, for a penalty λ too small for float64 or rows that differ from pass to pass.
+// *NotConverged. Fit returns the errors of Sum and Sums.Fit and, with Options.Iterative, an error
+// for a penalty λ too small for float64 or rows that differ from pass to pass.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -123,9 +123,9 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 // λ of maximum evidence, one for all outputs. The penalty λ is at least 2¹⁰ times the rounding
 // error of the Sums. With D features, Fit costs D³/3 multiply-adds for a given penalty λ, and about
 // 25·D³/6 more to choose λ, and needs memory for 5/2·D² numbers of float64. Fit returns an error
-// for options out of range, no rows, sums that are not finite, sums of squares of targets or
-// features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given noise, a
-// penalty λ too small for the rounding of the sums, and the end of ctx.
+// for no rows, sums that are not finite, sums of squares of targets or features that are neither 0
+// nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given noise, and a penalty λ too small for the
+// rounding of the sums.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -188,10 +188,8 @@ type Accuracy struct {
 	// drawn functions are exact.
 	Samples int
 
-	// Bound has for each output, in units of the targets, the bound ‖r‖/(2√(λΣω)) of the weighted
-	// root mean square difference of the means at the rows from the exact solution, for the
-	// residual r of the linear system, the penalty λ and row weights ω; nil for the direct
-	// solution.
+	// Bound has for each output, in units of the targets, a bound of the weighted root mean square
+	// difference of the means at the rows from the exact solution; nil for the direct solution.
 	Bound []float64
 
 	// LogEvidence is the standard error of Model.LogEvidence.

@@ -12,11 +12,9 @@ import (
 )
 
 const (
-	// blockRows is the number of rows whose features are computed together. A matrix product sums
-	// 256 rows at a time, and one row stands for the earlier rows.
+	// A matrix product sums 256 rows at a time, and one row stands for the earlier rows.
 	blockRows = 255
-	// partRows is the number of rows of a part. partRows does not depend on the machine, because
-	// the rounding of sums depends on it.
+	// partRows does not depend on the machine, because the rounding of sums depends on it.
 	partRows = 16 * blockRows
 )
 

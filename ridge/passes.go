@@ -60,7 +60,6 @@ type reader[T dense.Float] struct {
 	weights  []float64
 }
 
-// rowGrain is the number of features for which another processor is worth its start.
 const rowGrain = 1 << 14
 
 // at most 32 MiB of features; not of the machine, because the rounding of sums depends on it

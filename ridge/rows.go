@@ -75,8 +75,7 @@ func (b Block[T]) Weight(i int) float64 {
 }
 
 // Sum reads the rows once and returns the Sums of all rows with the features of phi. Sum returns
-// the errors of NewSums, of Sums.Add and of reading rows, and an error for an absence of rows and
-// at the end of ctx.
+// the errors of NewSums, of Sums.Add and of reading rows, and an error for no rows.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	return sum(ctx, rows, func(outputs int) (*Sums[T], error) { return NewSums(phi, outputs) })
 }

@@ -67,7 +67,6 @@ func newProbes(width int, growth float64) *probes {
 	return p
 }
 
-// combine adds the rows of o, as moments.combine does.
 func (p *probes) combine(o *probes, factor float64, shift []float64) {
 	for k := range p.images.Rows {
 		image := p.images.Row(k)

@@ -35,8 +35,7 @@ type Sums[T dense.Float] struct {
 }
 
 // NewSums returns Sums without rows, for the features of the map phi and the number outputs of
-// targets per row, or 0 for package components. NewSums returns an error for a nil phi, outputs
-// below 0, and sizes that memory cannot hold.
+// targets per row, or 0 for package components. NewSums returns an error for outputs below 0.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	s, err := newSums(phi, outputs)
 	if err != nil {
@@ -50,7 +49,6 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	return s, nil
 }
 
-// newSums returns sums without the products of features.
 func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
@@ -76,9 +74,8 @@ func (s *Sums[T]) Rows() int { return s.n }
 // Scale multiplies the number of rows that each row stands for, at first 1, by factor: after
 // Scale(3) every row counts as three rows. With γ < 1, Scale(γ) before each Add makes the Sums
 // forget: a row that k calls of Scale have followed counts γᵏ times. Before Merge, call Scale(γᵏ)
-// on Sums that lag k calls of Scale(γ) behind. Scale returns an error and keeps the Sums if the
-// argument factor is not positive and finite, or if the number of rows or the weights would become
-// 0 or infinite.
+// on Sums that lag k calls of Scale(γ) behind. Scale returns an error and keeps the Sums if factor
+// is not positive, or if the number of rows or the weights would become 0 or infinite.
 func (s *Sums[T]) Scale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return fmt.Errorf("ridge: factor = %v, want a positive number", factor)

@@ -8,7 +8,7 @@ import (
 // the number of rows of a band and the order of the blocks of a factorisation
 const tile = 128
 
-// triangle is the lower triangle of a symmetric n×n matrix in bands of tile rows, which end with a
+// triangle is the lower triangle of a symmetric matrix in bands of tile rows, which end with a
 // block of order tile on the diagonal, unspecified above the diagonal.
 type triangle[E dense.Float] struct {
 	n     int
@@ -27,7 +27,6 @@ func newTriangle[E dense.Float](n int) triangle[E] {
 	return t
 }
 
-// start returns the number of elements of the bands before band i.
 func start(i int) int { return tile * tile * (i * (i + 1) / 2) }
 
 func (t triangle[E]) row(r int) []E { return t.bands[r/tile].Row(r % tile)[:r+1] }

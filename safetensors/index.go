@@ -15,8 +15,6 @@ import (
 // the folder of the index. The File that ReadIndex returns has nil Metadata, and only those tensors
 // that the index names. The error of ReadIndex names the file at fault, and a tensor that the index
 // names and the file lacks.
-//
-//	f, err := safetensors.ReadIndex(os.DirFS(folder), "model.safetensors.index.json")
 func ReadIndex(fsys fs.FS, name string) (*File, error) {
 	if fsys == nil {
 		return nil, errors.New("safetensors: fsys is nil, want a file system")

@@ -18,8 +18,7 @@ const maxHeader = 100_000_000
 // Read reads a safetensors file from r, to the end of r. An error of Read says which part of the
 // file breaks the format, or wraps the error of r, io.ErrUnexpectedEOF for a file that ends too
 // early. Read returns an error for tensors of more than 2⁴⁰ bytes together, or 2³⁰ on 32-bit
-// systems. Read allocates memory in proportion to the bytes that r has delivered, whatever the
-// header claims.
+// systems. Read allocates memory in proportion to the bytes that r has delivered.
 func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")
@@ -138,8 +137,8 @@ func (r reader) take(n int) ([]byte, error) {
 	}
 }
 
-// arrange sorts the entries by offset, empty tensors first, and checks sizes, that the entries
-// cover the buffer without holes, and that memory can hold the tensors.
+// arrange sorts the entries by offset, empty tensors first, and checks that they cover the buffer
+// without holes.
 func arrange(entries []entry) error {
 	for _, e := range entries {
 		_, size, err := extent(e.dtype, e.shape)

@@ -37,8 +37,8 @@ func (t Tensor) extent() (elements int, err error) {
 	return elements, nil
 }
 
-// extent returns Π shape and bits·Π shape/8, or an error if these do not fit an int, also without
-// the dimensions that are 0.
+// extent returns Π shape and bits·Π shape/8, or an error if these, or a product without the
+// dimensions 0, do not fit an int.
 func extent(dtype DType, shape []int) (elements, size int, err error) {
 	rank := dtype.rank()
 	if rank < 0 {

@@ -125,8 +125,8 @@ func appendIntegers(text []byte, list []int) []byte {
 	return append(text, ']')
 }
 
-// appendString escapes only the characters that JSON forbids inside a string, by letter where JSON
-// has one, as the reference implementation does.
+// appendString escapes as the reference implementation does: what JSON forbids, by letter if JSON
+// has one.
 func appendString(text []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	text = append(text, '"')

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Triangles cost little beside n², so that these chunks are larger than those of Solve. The number
-// does not depend on caches, because the order of sums depends on it.
+// The number does not depend on caches, because the order of sums depends on it.
 const inverseChunk = 128
 
 // largeFrom times the second cache is more than a cache is likely to hold.

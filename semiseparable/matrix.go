@@ -23,8 +23,9 @@ func (m Matrix[T]) Dims() (n, d int) {
 	return m.Q.Rows, m.Q.Cols
 }
 
-// Dense writes all n² elements of the n×n Matrix m into dst in O(n²·d) operations and returns dst;
-// a zero-value dst is allocated. The argument dst must not overlap Q, K or Diag.
+// Dense writes all elements of the n×n Matrix m into dst in O(n²·d) operations for n×d matrices Q
+// and K, and returns dst; a zero-value dst is allocated. The argument dst must not overlap Q, K or
+// Diag.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

@@ -63,8 +63,7 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 	return c, nil
 }
 
-// Table returns a row for each method; the last column is the largest |Z| over all pairs of points,
-// where Z is the bias in standard errors.
+// Table returns a row for each method, with the largest |Z| over all pairs of points last.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

@@ -36,8 +36,8 @@ type Spectrum struct {
 	Tolerance float64
 	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite, and else nil.
-	// QuadraticForm is vᵀAv for v = Witness.
+	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite, and QuadraticForm is
+	// vᵀAv.
 	Witness       []float64
 	QuadraticForm float64
 }
@@ -78,7 +78,6 @@ func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	return spectrum(sym, relative)
 }
 
-// symmetricPart returns (a + aᵀ)/2 and the largest absolute value of its elements.
 func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, largest float64) {
 	part = mat.NewSymDense(a.Rows, nil)
 	for i := range a.Rows {

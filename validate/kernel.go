@@ -31,7 +31,7 @@ type KernelCheck struct {
 	I, J  int
 	Value float64
 	// Asymmetry holds the largest difference between k(x_i, x_j) and k(x_j, x_i) over all pairs of
-	// points, of which at most SymmetryTolerance counts as rounding.
+	// points; at most SymmetryTolerance counts as rounding.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
 	// Spectrum holds the eigenvalues of the Gram matrix of the function k on the points, zero if
@@ -62,8 +62,7 @@ func (c KernelCheck) String() string {
 // all n² ordered pairs of points, from several goroutines at once, and takes O(n³) time for
 // eigenvalues. CheckKernel lets k(x, y) and k(y, x) differ by (d+8)·ε·max|k|, and counts
 // eigenvalues λ ≥ −n·ε·max|λ| as not negative, with ε = 2⁻⁵². CheckKernel returns an error for a k
-// that is nil or that kernels.Check rejects, no points or too many for memory, and eigenvalues that
-// do not converge.
+// that is nil or that kernels.Check rejects, no points, and eigenvalues that do not converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")

@@ -47,12 +47,11 @@ type Measurement struct {
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
 // ≥ 2 random maps, and compares the estimates with the kernel that method Kernel of the first map
-// returns. With 30 draws or more, the Z of each Estimate is nearly normally distributed. Measure
-// gives each draw its own source and sums in the order of draws, so that the result does not depend
-// on GOMAXPROCS. Measure returns an error for x and y that differ in shape or have no row, draws
-// below 2 or above 2⁴⁰, a nil draw or src, and the end of ctx. Measure returns an error if draw
-// fails or makes a map that has a nil Kernel or another dimension than x. NaN or infinite features
-// make the field Z of the Estimate NaN or infinite.
+// returns. With 30 draws or more, the field Z of each Estimate is nearly normally distributed.
+// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
+// 2⁴⁰, a draw that fails or makes a map of another dimension than x or with a nil Kernel, a nil
+// src, and the end of ctx. NaN or infinite features make the field Z of the Estimate NaN or
+// infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -94,7 +93,6 @@ type statistics struct {
 
 const drawsAtOnce = 32
 
-// measure is Measure without the name of the package in errors.
 func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	_ = argument.Context("validate", ctx) // panics for a nil ctx
 	if draw == nil {
@@ -214,7 +212,6 @@ func take[T dense.Float](ctx context.Context, s *sample, draw Draw[T], x, y dens
 	return nil
 }
 
-// inner returns Σ x_l·y_l and Σ |x_l·y_l| in float64.
 func inner[T dense.Float](x, y []T) (sum, size float64) {
 	y = y[:len(x)]
 	for l, v := range x {

@@ -11,7 +11,7 @@ import (
 )
 
 type Angle struct {
-	// I < J are the indices of the rows farthest from orthogonal, both 0 for fewer than two rows.
+	// I < J are the indices of the rows of the largest |cos|, both 0 for fewer than two rows.
 	I, J int
 	// Cos is |cos| of the angle between rows I and J, the largest of all pairs of rows.
 	Cos float64

@@ -9,7 +9,8 @@ import (
 
 // Asymmetry holds the elements of a matrix A that differ most from the mirrored elements.
 type Asymmetry struct {
-	// I and J, I < J, are the indices of the elements, both 0 if none differ.
+	// I and J, I < J, are the row and the column of the element farthest from the mirrored one,
+	// both 0 if no elements differ.
 	I, J int
 	// Upper is A_IJ, above the diagonal, and Lower is A_JI.
 	Upper, Lower float64
@@ -31,9 +32,9 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and the first position (i,
-// j). CheckSymmetric returns an error for a matrix that is not square, and for an element that is
-// NaN or infinite.
+// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and the position (i, j) of
+// the first such element. CheckSymmetric returns an error for a matrix that is not square or not
+// finite.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

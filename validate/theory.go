@@ -33,9 +33,9 @@ func (p Prediction) String() string {
 }
 
 // Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair
-// of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes
-// frequencies of the distribution and number of those in w, or in m if w is nil. Theory knows
-// formulas for maps of package rff over frequencies of package orf:
+// of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes that
+// frequencies have the distribution and the number of those in w, or of those in m if w is nil.
+// Theory knows formulas for maps of package rff over frequencies of package orf:
 //
 //   - other random maps of the Gaussian and the softmax kernel: iid, Haar and simplex rows;
 //   - Angular: iid and Haar orthogonal rows, also of fixed length;
@@ -47,7 +47,7 @@ func (p Prediction) String() string {
 // for finite dimensions and numbers of frequencies, to 10 digits or more, and by quadrature for
 // maps of rff.New; docs/maps.md says more. Theory takes O(d) operations and O(√d) terms of a series
 // for points of R^d, and O(d²) operations for SADERF, ADERF and SDERF. Theory panics if m is nil,
-// and if the dimension of x, y or the frequencies w does not fit m.
+// and for points x, y or frequencies w whose dimension does not fit m.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")

@@ -88,7 +88,6 @@ func (c *comparison) references() error {
 	return nil
 }
 
-// averages returns, for each head, the mean of the values that each query sees.
 func (c *comparison) averages() []dense.Matrix[float32] {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	for i, h := range c.heads {

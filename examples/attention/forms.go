@@ -16,7 +16,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// formNames has the approximations of attention: blocks of keys, and features.
 var formNames = []string{"blocks", "SDERF", "FAVOR+"}
 
 // keyShare divided by the size is the threshold of blocks.Options, at most mostThreshold: queries

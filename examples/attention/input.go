@@ -16,7 +16,6 @@ type input struct {
 	about string // the origin of the tensors
 }
 
-// head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
 type head struct{ q, k, v dense.Matrix[float32] }
 
 func (s settings) inputs() ([]input, error) {

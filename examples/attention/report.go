@@ -61,7 +61,6 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Sec
 // Smaller errors are rounding errors of float32, and forms with larger errors are useless.
 const leastShown, mostShown = 1e-7, 10
 
-// A vertical line is at the time of exact attention.
 func (c *comparison) panel() charts.Panel {
 	panel := charts.Panel{Title: c.title}
 	for _, r := range c.rows {

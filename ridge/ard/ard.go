@@ -64,10 +64,10 @@ type Result[T dense.Float] struct {
 // several starting points, and continues the best search on all rows. A search is L-BFGS on
 // logarithms of length-scales and the penalty [Liu & Nocedal 1989], until three iterations raise
 // the log evidence by less than 10⁻³ per target. With D features an iteration on n rows takes
-// n·3D²/2 + D³/3 multiply-adds in float64 and 3n transforms by psi. Fit returns an error for a nil
-// psi, rows or src, a psi without derivatives, options out of range, a point or target that is NaN
-// or infinite, columns that are all constant, errors of reading rows, a search that fails from
-// every start, and the end of ctx.
+// n·3D²/2 + D³/3 multiply-adds in float64 and 3n transforms by psi. Fit returns an error for nil
+// arguments, a psi without derivatives, options out of range, a point or target that is NaN or
+// infinite, columns that are all constant, a search that fails from every start, and the end of
+// ctx; a nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

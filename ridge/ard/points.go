@@ -49,7 +49,6 @@ func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
 	return rff.Compose(rff.Affine{Centre: p.means, Factors: rates}, p.psi)
 }
 
-// the derivatives of the evidence with respect to logarithms of scales and variances
 type derivatives struct{ scales, noise, prior []float64 }
 
 const gradientRows = 1024

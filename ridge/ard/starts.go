@@ -98,9 +98,9 @@ func (s *scales) slopes(dst []float64, m model) error {
 	return nil
 }
 
-// Searches begin at one relevance for all columns, the best of five around the reciprocal of the
-// root mean square distance of two points, and at the own relevance of each column that explains
-// the targets alone.
+// Searches begin at one relevance for all columns, the best of five around the reciprocal root mean
+// square distance of two points, and at the own relevance of each column that explains the targets
+// alone.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	var same []float64

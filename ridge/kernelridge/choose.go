@@ -32,10 +32,10 @@ const SampleRows = 2000
 // mean of ω·k(x, x) over drawn rows x of weight ω, with the least weighted sum of squared
 // leave-one-out errors on up to 2000 rows drawn with src. With the kernel matrix K, the diagonal
 // matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error
-// at row i for targets y is (My)_i/M_ii. Choose takes about 26·n³ multiply-adds for each kernel and
-// n drawn rows. Choose returns an error for an empty slice candidates, a nil or invalid candidate,
-// rows that Block.Check refuses, fewer than two rows of positive weight, targets that do not vary,
-// a nil src, kernels without a finite score, and the end of ctx.
+// at row i for targets y is (My)_i/M_ii. For n drawn rows, Choose takes about 26·n³ multiply-adds
+// for each kernel. Choose returns an error for an empty slice candidates, an invalid candidate,
+// fewer than two rows of positive weight, targets that do not vary, and kernels without a finite
+// score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {
@@ -108,7 +108,6 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	return dense.Copy(x, layout.Rows(rows.X, drawn)), y, weights, nil
 }
 
-// spread returns Σω(y − ȳ)² over all columns, and at least the least positive number.
 func spread(y dense.Matrix[float64], weights []float64) float64 {
 	total := math.SmallestNonzeroFloat64
 	for j := range y.Cols {

@@ -33,10 +33,9 @@ type Result[T dense.Float] struct {
 }
 
 // Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
-// preconditioned conjugate gradients. Fit returns an error for a nil or invalid kernel, options out
-// of range, rows that Block.Check refuses, no row of positive weight, a kernel that is not finite
-// at some rows, and more rows than fit in memory, and *ridge.NotConverged with the model so far if
-// the iterations do not converge or ctx ends.
+// preconditioned conjugate gradients. Fit returns an error for an invalid kernel, no row of
+// positive weight, and a kernel that is not finite at some rows, and *ridge.NotConverged with the
+// model so far if the iterations do not converge or ctx ends.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -202,7 +201,6 @@ func (f *fit[T]) right() dense.Matrix[float64] {
 	return right
 }
 
-// factor returns Fᵀ of the preconditioner, r×n, and a model of its landmarks for targets of 0.
 func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *ridge.Model[T], err error) {
 	const proposed = 8 // rows among which a landmark is chosen
 	x := f.rows

@@ -32,8 +32,8 @@ const (
 // the length-scale of k and the penalty λ of Choose for k. The matrix A of the kernels.Pullback
 // that Scales returns is diagonal, with the inverses of the length-scales in units of the
 // length-scale of k. With fewer than some twenty rows per column, the length-scales fit the noise.
-// Scales returns an error for a k that is no valid Gaussian or Matern, and the errors of Choose. If
-// ctx ends during L-BFGS, Scales returns the best length-scales so far and an error.
+// Scales returns the errors of Choose, an error for a k that is no valid Gaussian or Matern, and
+// the best length-scales so far with an error if ctx ends during L-BFGS.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
 	of, ok := gramian.ProfileOf(k)

@@ -48,10 +48,9 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
-// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. A
-// logarithmic y-axis without a YRange has at most eight decades, and an arrow at the lower end
-// marks a point below the axis.
+// Figure is a picture of one or more panels (diagrams) in rows, with common axes. A logarithmic
+// y-axis without a YRange has at most eight decades, and an arrow at the lower end marks a point
+// below the axis.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -90,7 +89,7 @@ const (
 )
 
 // Save writes the figure to the file at path, as PNG or SVG by the ending of path. Save returns an
-// error for another ending, a folder that does not exist, a figure without panels or without a
+// error for an ending other than .png and .svg, a folder that does not exist, a figure without a
 // drawable point, and a YRange whose ends are not in order.
 func (f Figure) Save(path string) error {
 	if err := checkPath(path); err != nil {

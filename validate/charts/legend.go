@@ -16,7 +16,6 @@ type legend struct {
 	widths []vg.Length
 }
 
-// newLegend breaks the styles into the smallest number of rows within a width, of similar lengths.
 func newLegend(styles []style, width vg.Length) legend {
 	widest := breakLegend(styles, width)
 	for w := width / 4; w < width; w += margin {

@@ -196,8 +196,7 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws a path, and points with error bars and labels, or an arrow for a point below the
-// floor.
+// lines draws a path, and points with error bars, or an arrow for a point below the floor.
 type lines struct {
 	style          style
 	path           []Point

@@ -7,9 +7,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Below three decades roundTicks labels 1, 2 and 5 times powers of ten, else powers alone, and
-// every second, third, … power beyond ten decades. With fewer than two labels it has the ticks of a
-// linear axis.
+// Below three decades roundTicks labels 1, 2 and 5 times powers of ten, else only powers.
 type roundTicks struct{}
 
 func (roundTicks) Ticks(lo, hi float64) []plot.Tick {

@@ -25,8 +25,8 @@ type operation[T dense.Float] struct {
 	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// check calls the operation in all ways that it must allow, and in ways that it must refuse, and
-// returns false if other checks cannot use the result.
+// check calls the operation in all ways that it must allow and refuse, and returns false if other
+// checks cannot use the result.
 func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)
@@ -47,8 +47,7 @@ func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool
 	return y, true
 }
 
-// checkDestination calls the operation with a dst that is a view, and checks the elements around
-// it.
+// The elements around dst, a view, must keep their values.
 func (o operation[T]) checkDestination(f *faults, x, want dense.Matrix[T]) {
 	guard := T(12345)
 	wide := dense.New[T](x.Rows+2, o.out+3)

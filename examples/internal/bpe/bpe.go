@@ -2,11 +2,9 @@
 //
 // # References
 //
-//   - [Sennrich et al. 2016] R. Sennrich, B. Haddow, A. Birch: Neural machine translation of rare
-//     words with subword units. ACL 2016.
-//   - [Radford et al. 2019] A. Radford, J. Wu, R. Child, D. Luan, D. Amodei, I. Sutskever: Language
-//     models are unsupervised multitask learners. 2019. The pattern of words and the characters of
-//     bytes.
+//   - [Sennrich et al. 2016] Neural machine translation of rare words with subword units. ACL.
+//   - [Radford et al. 2019] Language models are unsupervised multitask learners. The pattern of
+//     words and the characters of bytes.
 package bpe
 
 import (

@@ -36,7 +36,6 @@ func ProfileOf(k kernels.Kernel) (p Profile, ok bool) {
 	return p, true
 }
 
-// apply replaces e[j] = −‖x − y_j‖²/2, in units of the length-scale, by the values of the kernel.
 func apply[T dense.Float](p Profile, e, poly []T) {
 	if p.Nu == 0 {
 		vecmath.Exp(e, e)
