@@ -137,8 +137,7 @@ func (f *stateFn[T]) ExtractOutput(a state[T]) state[T] { return a }
 type attendFn[T dense.Float] struct{ attender[T] }
 
 func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Block[T], error) {
-	// A state belongs to one goroutine, and another goroutine may have the same element: each call
-	// opens the bytes again.
+	// Another goroutine may have the same element: each call opens the bytes again.
 	data, err := sum.encode()
 	if err != nil {
 		return b, err

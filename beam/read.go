@@ -34,8 +34,7 @@ func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollecti
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }
 
-// ReadCSV reads shards of a data set in files of comma-separated numbers, as ReadNPY reads files of
-// NumPy's format.
+// ReadCSV reads shards in files of comma-separated numbers, as ReadNPY reads .npy files.
 func ReadCSV[T dense.Float](s beam.Scope, shards ...ridge.CSV[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadCSV"), shards)
 }

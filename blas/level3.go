@@ -131,8 +131,7 @@ type symmetric[T dense.Float] struct {
 
 var buffers pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
 
-// syrk returns false for C without elements, a product without terms, alpha = 0 and arguments that
-// do not fit.
+// syrk returns false for arguments that do not fit, and where gonum's routine has little to do.
 func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
 	trans, ok := transposed(tA)
 	if n <= 0 || k <= 0 || alpha == 0 || !ok || ul != gonum.Lower && ul != gonum.Upper {

@@ -3,9 +3,8 @@ package blas
 import gonum "gonum.org/v1/gonum/blas"
 
 // Ssyrk computes the upper or lower triangle ul of the n×n matrix C = alpha·op(A)·op(A)ᵀ + beta·C
-// in float32, where op(A) is the n×k matrix A if tA is NoTrans, and the transpose of the k×n matrix
-// A if tA is Trans or ConjTrans. The matrix C must not overlap A, and Ssyrk panics if gonum's Ssyrk
-// panics.
+// in float32, where op(A) is the n×k matrix A if tA is NoTrans, and Aᵀ of the k×n matrix A if tA is
+// Trans or ConjTrans. The matrix C must not overlap A, and Ssyrk panics if gonum's Ssyrk panics.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -43,8 +42,7 @@ func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 }
 
 // Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for s =
-// Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strmm reads A and panics as
-// Strsm does.
+// Right, where A is triangular and op(A) is A or Aᵀ by the flag tA.
 func (i Implementation) Strmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)

@@ -5,10 +5,9 @@
 //	z := m.Transform(dense.Matrix[float64]{}, x) // n×10, uncorrelated columns
 //	m.ExplainedVarianceRatio()                   // the share of each component
 //
-// A Model is a feature map: ridge.Fit on a Model is regression on principal components. Metric
-// makes a metric of sums of gradients. The error of a function reports nil sums, eigenvalues that
-// do not converge, and the end of ctx; a nil ctx panics. docs/learning.md has the limits and the
-// parts of a file.
+// A Model is a feature map: ridge.Fit on a Model is regression on principal components. The error
+// of a function reports nil sums, eigenvalues that do not converge, and the end of ctx; a nil ctx
+// panics. docs/learning.md has the limits and the parts of a file.
 //
 // # References
 //

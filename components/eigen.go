@@ -134,8 +134,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 
 const productColumns = 256
 
-// extend appends to the first rows of basis an orthonormal basis of the rows of next orthogonal to
-// them, and changes next.
+// extend orthonormalises the rows of next against the first rows of basis and each other.
 func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
 	for i := range interrupt.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)
@@ -159,8 +158,7 @@ func extend(ctx context.Context, basis dense.Matrix[float64], first int, next de
 	return added
 }
 
-// symmetric returns the symmetric matrix with the given lower triangle divided by 2^e, so that no
-// element exceeds 1, and e.
+// symmetric divides the symmetric matrix of a lower triangle by 2^e: no element exceeds 1.
 func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
 	largest := 0.0
 	for i := range lower.Rows {

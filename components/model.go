@@ -42,9 +42,8 @@ type principal struct {
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
 // Fit finds the first principal components of the features that the map phi computes from rows, as
-// many as the argument components says. Fit reads rows once, uses weights and ignores targets. Fit
-// takes n·D²/2 multiply-adds for n rows and D features, and returns the errors of ridge.Sum and
-// FromSums.
+// many as the argument components says. Fit reads rows once and ignores targets. For n rows and D
+// features, Fit takes n·D²/2 multiply-adds, and returns the errors of ridge.Sum and FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -73,18 +72,17 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 }
 
 // FromSums finds the first r principal components of the features φ in sums, where r is the
-// argument components: the eigenvectors v_k of the covariance C for n rows with the weights ω, the
-// largest variance σ_k² first:
+// argument components: the eigenvectors v_k of the covariance C for n rows with weights ω, largest
+// σ_k² first:
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// In each component v_k, the element of largest absolute value is positive. If the argument whiten
-// is true, every output of Model.Transform has variance 1 over the rows. For D ≥ 200 features and r
-// ≤ D/16 components, FromSums takes about ten products of C with r + 8 vectors in a block Krylov
-// space, and about 10·D³ operations for other sizes. FromSums returns an error for fewer than two
-// rows, a number of components outside 1 … min(n, D) for n rows of D features, sums that are not
-// finite, constant features, and with whiten a variance that is zero to rounding, σ_k² ≤
-// 8·D·2⁻⁵²·σ₁².
+// The element of largest absolute value of v_k is positive. If the argument whiten is true, every
+// output of Model.Transform has variance 1 over the rows. For D ≥ 200 features and r ≤ D/16
+// components, FromSums takes about ten products of C with r + 8 vectors in a block Krylov space,
+// and about 10·D³ operations for other sizes. FromSums returns an error for fewer than two rows,
+// components outside 1 … min(n, D) for n rows of D features, constant features, and with whiten a
+// σ_k² ≤ 8·D·2⁻⁵²·σ₁², which is zero to rounding.
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err

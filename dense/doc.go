@@ -1,8 +1,7 @@
 // Package dense holds Matrix, the row-major view that all packages of this module take and return,
-// and Tensor, the view of the heads of many sequences. Rows of a Matrix are samples (tokens,
-// points), columns are coordinates (features). Head h of an L×(H·d) matrix is m.ColRange(h*d,
-// (h+1)*d). The fields of Matrix[float64] are the fields of gonum's blas64.General: a *mat.Dense
-// converts in place,
+// and Tensor, the view of the heads of many sequences. Rows of a Matrix are samples, columns are
+// coordinates. Head h of an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d). The fields of
+// Matrix[float64] are the fields of gonum's blas64.General: a *mat.Dense converts in place,
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //
@@ -11,6 +10,5 @@
 // Functions of this module take dst first, write all elements of dst and return dst. If dst is the
 // zero Matrix, functions allocate dst, by Ensure. Unless a function says otherwise, dst may be
 // exactly the input (same data, same stride) or disjoint from the input, and must not overlap the
-// input in another way. A shape that does not fit is a programming error, and functions panic with
-// both shapes.
+// input in another way. Functions panic with both shapes if shapes do not fit.
 package dense

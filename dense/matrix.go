@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types of a Matrix, without ~, so that a type switch over float32 and
-// float64 is exhaustive.
+// Float is the set of element types of a Matrix, without ~: a type switch is exhaustive.
 type Float interface{ float32 | float64 }
 
 // Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j]. The zero
@@ -34,7 +33,7 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix whose elements, row by row, are data, in the memory of data. Of panics
+// Of returns the r×c matrix with the elements data, row by row, in the memory of data, and panics
 // if len(data) is not r·c.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {

@@ -31,8 +31,8 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 }
 
 // TensorOf returns the tensor of b×h matrices of size r×c with the elements data, one matrix after
-// another and row by row, in the memory of data. TensorOf panics if b, h, r or c is negative, or if
-// len(data) is not b·h·r·c.
+// another, in the memory of data. TensorOf panics if a number is negative or len(data) is not
+// b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
@@ -68,9 +68,8 @@ func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	return dst
 }
 
-// CopyTensor copies the elements of src into dst, whose strides may differ, and returns dst; a zero
-// dst is allocated. The argument dst must not overlap src, and CopyTensor panics for a dst of
-// another shape.
+// CopyTensor copies src into dst, whose strides may differ, and returns dst; a zero dst is
+// allocated. The argument dst must not overlap src, and CopyTensor panics for a wrong shape.
 func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	src.Check()
 	if dst.IsZero() {
@@ -93,8 +92,7 @@ func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	return dst
 }
 
-// Head returns the matrix of head h of sequence b, in the memory of the tensor t, and panics if b
-// or h is outside the tensor.
+// Head returns the matrix of head h of sequence b, in the memory of the tensor t.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	t.Check()
 	start := t.index(b, h)
@@ -105,8 +103,7 @@ func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	return Matrix[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Stride, Data: t.Data[start:end:end]}
 }
 
-// Row returns row i of head h of sequence b, in the memory of t, and panics if b, h or i is outside
-// the tensor.
+// Row returns row i of head h of sequence b, in the memory of t.
 func (t Tensor[E]) Row(b, h, i int) []E {
 	t.Check()
 	start := t.index(b, h)

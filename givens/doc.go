@@ -5,10 +5,9 @@
 //	y_i = cos θ·x_i − sin θ·x_j
 //	y_j = sin θ·x_i + cos θ·x_j
 //
-// Texts on the QR factorisation often write the transpose, which Inverse returns. A Product is P =
-// G_N ⋯ G₂·G₁ of plane rotations, with G₁ applied first. A Product of N rotations takes 4N
-// multiplications and 2N additions a vector. A seed of a random source draws the same Product in
-// every version and on every platform. A Rotation is a value and a Product never changes:
-// goroutines may share both. docs/frequencies.md has the laws of products; docs/references.md has
-// the papers.
+// A Product is P = G_N ⋯ G₂·G₁ of plane rotations, with G₁ applied first. A Product of N rotations
+// takes 4N multiplications and 2N additions a vector. A seed of a random source draws the same
+// Product in every version and on every platform. A Rotation is a value and a Product never
+// changes: goroutines may share both. docs/frequencies.md has the laws of products;
+// docs/references.md has the papers.
 package givens

@@ -40,8 +40,7 @@ func turn(u uint64) (cos, sin float64) {
 	return c, s
 }
 
-// coefficients of sin x/x − 1 and cos x − 1 as series in x², highest degree first; the next terms
-// are below 2⁻⁵⁶ for |x| ≤ π/4
+// coefficients of sin x/x − 1 and cos x − 1 as series in x², highest degree first
 var (
 	sines = [8]float64{
 		1. / 355687428096000, -1. / 1307674368000, 1. / 6227020800, -1. / 39916800, 1. / 362880, -1. / 5040, 1. / 120, -1. / 6,

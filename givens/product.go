@@ -81,10 +81,9 @@ func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	return dst
 }
 
-// Apply writes P·x, for the product P of N plane rotations and every row x of an n×d matrix, into
-// dst (n×d) and returns dst; a zero-value dst is allocated. The argument dst may be exactly the
-// matrix x. For N plane rotations, Apply takes 6N operations a row, and panics for shapes that do
-// not fit.
+// Apply writes P·x, for the product P of N plane rotations and every row x of a matrix, into dst
+// and returns dst; a zero-value dst is allocated. The argument dst may be exactly the matrix x. For
+// N plane rotations, Apply takes 6N operations a row, and panics for shapes that do not fit.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }

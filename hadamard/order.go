@@ -10,8 +10,7 @@ import (
 // NextOrder returns the smallest order ≥ n of a Hadamard matrix that package hadamard constructs:
 // 2^k, or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime
 // power q ≡ 1 (mod 4) [Paley 1933]. A Transform of length NextOrder(n) may take many times as long
-// as one of length FastOrder(n). NextOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix
-// fits in an int.
+// as one of length FastOrder(n). NextOrder panics if n < 1 and if no order ≥ n fits in an int.
 func NextOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: NextOrder(%d), want at least 1", n))
@@ -25,8 +24,7 @@ func NextOrder(n int) int {
 
 // FastOrder returns the smallest order ≥ n of a Hadamard matrix whose Transform takes, by estimate,
 // at most a fifth more time than the fastest Transform of an order ≥ n: FastOrder(90) = 96 and
-// FastOrder(784) = 1024. FastOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in
-// an int.
+// FastOrder(784) = 1024. FastOrder panics if n < 1 and if no order ≥ n fits in an int.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
@@ -91,8 +89,7 @@ func ordersFrom(n int, f func(h, order int)) {
 	}
 }
 
-// plan is Walsh–Hadamard transforms of rows blocks of 2^k = width, and then the core across the
-// blocks.
+// plan is Walsh–Hadamard transforms of rows blocks, and then the core across the blocks.
 type plan struct {
 	rows, width int
 	core        *core

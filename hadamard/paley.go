@@ -9,8 +9,7 @@ import (
 
 const maxCore = 2048
 
-// paley is Paley's first construction for h = p^e + 1, or the second for h = 2(p^e + 1); p = 0
-// means none.
+// Paley's first construction for h = p^e + 1, or the second for h = 2(p^e + 1), or none
 type paley struct {
 	p, e   int
 	second bool

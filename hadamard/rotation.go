@@ -109,8 +109,7 @@ func (r *Rotation[T]) Len() int { return len(r.factors) }
 // i of dst (n×d') and returns dst. Apply allocates a zero-value dst, and panics for shapes that do
 // not fit. If a row of x has a NaN or ±Inf, no element of the rotated row is finite. For a rotation
 // of k factors from R^d into R^d', Apply takes k calls of Transform of length d' for each row. For
-// a rotation from R^d into R^d itself, the argument dst may be x; a dst that is not x must not
-// overlap x.
+// a rotation from R^d into R^d itself, the argument dst may be x.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())

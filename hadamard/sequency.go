@@ -9,8 +9,7 @@ import (
 
 // SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
 // Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times [Fino and
-// Algazi 1976]. SequencyOrder panics unless n is a power of two, and if n ints take more than 2⁴⁰
-// bytes.
+// Algazi 1976]. SequencyOrder panics unless n is a power of two.
 func SequencyOrder(n int) []int {
 	if n < 1 || n&(n-1) != 0 {
 		panic(fmt.Sprintf("hadamard: SequencyOrder(%d), want a power of two", n))

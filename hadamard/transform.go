@@ -14,9 +14,8 @@ import (
 // √len(x) for the orthonormal transform. Transform panics if package hadamard has no Hadamard
 // matrix of order n = len(x): pad x with zeros, best to length FastOrder(n). Transform takes n·log₂
 // n additions and subtractions for a power of two n = len(x), and n·(k + h/4 + 2) for n = h·2^k
-// with Paley's matrix of order h. The order of additions in Transform is fixed, so that results
-// have equal bits on every machine. If an element of x is NaN or ±Inf, Transform makes all elements
-// of x NaN or ±Inf.
+// with Paley's matrix of order h. The order of additions in Transform is fixed. If an element of x
+// is NaN or ±Inf, Transform makes all elements of x NaN or ±Inf.
 func Transform[T dense.Float](x []T) {
 	// A short vector takes less time than the search for its plan.
 	switch n := len(x); {

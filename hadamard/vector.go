@@ -6,10 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// ApplyVec writes R·x, for the rotation R from R^d into R^d' and one vector x, into dst and returns
-// dst, bit for bit as Apply does for a row of a matrix. ApplyVec allocates a nil dst, and panics
-// for an x or dst of a wrong length. The argument dst may begin with the first element of x, or
-// must not overlap x.
+// ApplyVec writes R·x, for the rotation R and one vector x, into dst and returns dst, bit for bit
+// as Apply does for a row of a matrix. ApplyVec allocates a nil dst, and panics for an x or dst of
+// a wrong length. The argument dst may begin with the first element of x, or must not overlap x.
 func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
 	r.apply(dst, x)

@@ -191,9 +191,8 @@ func (c *Cells[T]) append(phi []T) {
 
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
-// Merge adds to the receiver c the cells of the argument other, which holds further rows of the
-// sample of c. Merge returns an error if c and other have different feature maps or numbers of rows
-// per cell.
+// Merge adds to c the cells of other, which holds further rows of the sample. Merge returns an
+// error if c and other have different feature maps or numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

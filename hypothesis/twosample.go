@@ -41,12 +41,10 @@ func (o Options) checked() (Options, error) {
 }
 
 type Result struct {
-	// P is the p-value (1 + n)/(1 + B), where n of B permutations have at least the statistic of
-	// the data.
+	// P is the p-value (1 + n)/(1 + B), for n of B permutations with a statistic at least as large.
 	P float64
 
-	// Statistic is the squared norm of the difference of mean features, or, in Independence, of the
-	// covariance of features.
+	// Statistic is the squared norm of a difference of means, or in Independence of a covariance.
 	Statistic float64
 
 	// Unbiased estimates MMD² in TwoSample, and HSIC in Independence, and may be negative.
@@ -146,8 +144,7 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 }
 
 // moves holds the cells minus the common mean of all features, times a power of two against
-// underflow. With the sum A of the features of x, φ̄_x − φ̄_y = A·(1/m + 1/n), so that ‖A‖ orders
-// permutations.
+// underflow. With the sum A of the features of x, φ̄_x − φ̄_y = A·(1/m + 1/n).
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
 	first     int                   // the number of cells of x

@@ -27,8 +27,7 @@ func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
 
 func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 
-// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 for points with the angle θ [Cho & Saul
-// 2009]:
+// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 at the angle θ [Cho & Saul 2009]:
 //
 //	k(x, y) = ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π = 2·E[Θ(wᵀx)Θ(wᵀy)(wᵀx)ⁿ(wᵀy)ⁿ],  w ~ N(0, I),
 //	J₀ = π − θ,  J₁ = sin θ + (π − θ)·cos θ,  J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ).

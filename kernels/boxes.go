@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Boxes is the kernel (κ + κ² + κ³)/3 for the weighted share κ of thresholds that do not separate x
-// and y:
+// Boxes is the kernel (κ + κ² + κ³)/3 for the share κ of thresholds that do not separate x and y:
 //
 //	κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
 //

@@ -52,8 +52,7 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 	vecmath.Exp(g, g)
 }
 
-// Polynomial is the kernel (γ·xᵀy + c)^p, where γ is Gamma, c is Offset and p is Degree [Schölkopf
-// & Smola 2002, §2.2].
+// Polynomial is the kernel (γ·xᵀy + c)^p, with γ = Gamma, c = Offset and p = Degree.
 type Polynomial struct {
 	// Degree is the exponent p ≥ 1 in (γ·xᵀy + c)^p; zero means 3.
 	Degree int

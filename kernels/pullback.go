@@ -25,8 +25,7 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval takes O(r·d) time for an r×d matrix A, and panics if the shapes of A, Centre, Offset, x and
-// y do not fit.
+// Eval takes O(r·d) time for an r×d matrix A, and panics if shapes of fields and x, y do not fit.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)
@@ -37,8 +36,7 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	return k.K.Eval(ax, ay)
 }
 
-// At returns A·(x − Centre) + Offset, and panics if the shapes of A, Centre, Offset and x do not
-// fit.
+// At returns A·(x − Centre) + Offset, and panics if shapes of fields and x do not fit.
 func (k Pullback) At(x []float64) []float64 {
 	k.K = DotProduct{}
 	must(k.checkShapes())

@@ -24,16 +24,14 @@ type Options[T dense.Float] struct {
 	// Sample is the number of rows that Cluster draws to find the centres; 0 stands for all rows.
 	Sample int
 
-	// Weights has a weight ω_i ≥ 0 for each row x_i of the argument x of Cluster; nil means 1 for
-	// all.
+	// Weights has a weight ω_i ≥ 0 for each row x_i of the argument x of Cluster; nil means 1.
 	Weights []T
 
 	// Starts is the number of times that Cluster draws first centres and iterates, to return the
 	// centres of least inertia; 0 stands for 1.
 	Starts int
 
-	// Cluster calls Progress, unless nil, after each iteration with the number of iterations so
-	// far.
+	// Cluster calls Progress, unless nil, after each iteration, with the number of iterations.
 	Progress func(iterations int)
 }
 

@@ -1,5 +1,4 @@
-// Package landmarks chooses rows of a matrix as landmarks of rff.Nystroem and of attention by
-// landmarks:
+// Package landmarks chooses rows of a matrix as landmarks of rff.Nystroem and of attention:
 //
 //	z, err := landmarks.Pivoted(ctx, k, x, 100, rand.NewPCG(1, 2))
 //	f, err := rff.Nystroem(k, z)

@@ -92,8 +92,7 @@ func (r *Reader) Close() error {
 // read, which is 0 after the last row. Read rounds float64 to float32 if T is float32, and converts
 // all other numbers exactly; booleans become 0 and 1. Read returns an error for an integer that T
 // does not represent exactly, and for a file that ends too early. Read panics if r is nil, or if
-// dst.Cols is not r.Cols. For an array in Fortran order, Read seeks once for each column, so read
-// many rows at once.
+// dst.Cols is not r.Cols. For an array in Fortran order, Read seeks once for each column.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {

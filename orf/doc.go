@@ -4,8 +4,7 @@
 //	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 //	z := w.Project(dense.Matrix[float64]{}, x)
 //
-// Orthogonal Gaussian frequencies keep the mean of the estimate and lower the variance of most
-// kernels [Yu et al. 2016].
+// Orthogonal Gaussian frequencies lower the variance of estimates of most kernels [Yu et al. 2016].
 //
 //	Ensemble       rows of a block         each row       Project of n points    to draw
 //	IID            independent             Gaussian       O(n·m·d)               O(m·d)

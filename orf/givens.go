@@ -18,8 +18,7 @@ import (
 // covariance I. The law Givens tends to the law GramSchmidt as the number of plane rotations grows.
 // With the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is
 // up to 40 % too large where x − y lies along an axis of R^d. With N plane rotations in a block of
-// Givens, Project takes 6N operations for each point and block, and never forms the matrix of
-// frequencies.
+// Givens, Project takes 6N operations for each point and block.
 type Givens struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool

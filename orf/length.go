@@ -7,8 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// lengths returns draws from χ(d), the law of the norm of a standard Gaussian vector, or always √d,
-// its root mean square.
+// lengths returns draws from χ(d), or always √d, the root mean square of χ(d).
 func lengths(fixed bool, src rand.Source) func(d int) float64 {
 	if fixed {
 		return func(d int) float64 { return math.Sqrt(float64(d)) }

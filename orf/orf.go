@@ -37,8 +37,7 @@ type Drawn[T dense.Float] interface {
 }
 
 // Transposer is a Projection that also multiplies by Wᵀ, which turns gradients with respect to Wx
-// into gradients with respect to x. Projections of Draw, FromMatrix, Read and Transposed implement
-// Transposer.
+// into gradients with respect to x. Projections of package orf implement Transposer.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
@@ -56,10 +55,9 @@ type Ensemble interface {
 	ensemble()
 }
 
-// Draw draws m frequencies of R^d from the law e, with random bits from src, and the result does
-// not keep src. The result of Draw implements Drawn, whose method Ensemble returns e with defaults
-// filled in. Draw returns an error for m < 1, d < 1, an e that is a pointer, and a field of e or a
-// d that e does not allow.
+// Draw draws m frequencies of R^d from the law e, with random bits from src. The result of Draw
+// implements Drawn, whose method Ensemble returns e with defaults filled in. Draw returns an error
+// for m < 1, d < 1, an e that is a pointer, and a field of e out of range.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }

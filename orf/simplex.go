@@ -33,8 +33,7 @@ func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T]
 	return rounded[T](w, e), nil
 }
 
-// spreadToSimplex replaces the orthonormal rows q_i of R^d, at most d of them, by unit vectors with
-// inner products −1/(d−1),
+// spreadToSimplex replaces orthonormal rows q_i of R^d by unit vectors with products −1/(d−1),
 //
 //	s_i = b_i·q_i − Σ_{j<i} b_j/(d−j)·q_j,  b_i² = d(d−i)/((d−1)(d−i+1)),  i = 1, 2, …
 func spreadToSimplex(q dense.Matrix[float64]) {

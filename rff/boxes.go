@@ -22,10 +22,9 @@ import (
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// Feature vectors of Boxes have the norm 1, and estimates of the kernel are unbiased. A point with
-// a NaN or infinite coordinate has NaN in all features of Boxes. Transform of Boxes takes O(d +
-// Features) operations for a point of R^d. Backward of Boxes writes 0, because features are
-// constant between thresholds.
+// Estimates of the kernel by Boxes are unbiased. A point with a NaN or infinite coordinate has NaN
+// in all features of Boxes. Transform of Boxes takes O(d + Features) operations for a point of R^d.
+// Backward of Boxes writes 0, because features are constant between thresholds.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4

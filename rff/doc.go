@@ -1,5 +1,4 @@
-// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) estimate or equal a
-// kernel k(x, y).
+// Package rff has feature maps φ: R^d → R^D with φ(x)ᵀφ(y) equal or close to a kernel k(x, y).
 //
 // # Where to begin
 //

@@ -25,8 +25,7 @@ func dotProduct[T dense.Float](e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.OfDotProduct(), row, back), nil
 }
 
-// Angular has the sign features of the angular kernel 1 − 2θ/π for points with the angle θ
-// [Charikar 2002]:
+// Angular has sign features of the angular kernel 1 − 2θ/π at the angle θ [Charikar 2002]:
 //
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],  R^d → R^m.
 //

@@ -19,8 +19,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Nystroem returns the Nyström map of the kernel k with n landmarks l_i in R^d [Williams & Seeger
-// 2001]:
+// Nystroem returns the map of the kernel k with landmarks l_i in R^d [Williams & Seeger 2001]:
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,  R^d → R^r.
 //

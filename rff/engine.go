@@ -27,8 +27,7 @@ type engine[T dense.Float] struct {
 	passes  *pool.Of[pass[T]]
 }
 
-// rowFunc replaces the projections φ[from:to] of the point x by features. Calls for parts of a row
-// come in any order.
+// rowFunc replaces the projections φ[from:to] of the point x by features.
 type rowFunc[T dense.Float] func(phi, x []T, from, to int)
 
 func newEngine[T dense.Float](r drawn[T]) (engine[T], error) {

@@ -29,8 +29,7 @@ func identityMap[T dense.Float](s Identity, e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.Law{}, row, rowwise(e, func(dx, _, g []T) { copy(dx, g) })), nil
 }
 
-// Quadratic is the feature map from R^d to R^(d(d+1)/2) of all monomials of degree 2, with
-// φ(x)ᵀφ(y) = (xᵀy)²:
+// Quadratic is the map from R^d to R^(d(d+1)/2) of monomials of degree 2 with φ(x)ᵀφ(y) = (xᵀy)²:
 //
 //	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d].
 type Quadratic struct {
@@ -58,8 +57,7 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …].
 //
-// Inner products of features of Taylor are 1 + s·xᵀy + (s·xᵀy)²/2 ≥ ½, so that attention weights
-// are positive.
+// Inner products of features of Taylor are 1 + s·xᵀy + (s·xᵀy)²/2, which is at least ½.
 type Taylor struct {
 	D     int     // d, at least 1
 	Scale float64 // s, above 0

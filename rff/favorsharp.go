@@ -83,11 +83,10 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 // FitADERF returns the ADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
 // x (n×d) and keys like the rows of y (n'×d). The matrix Ψ of FitADERF makes the second moments of
 // Ψx and Ψ^(−ᵀ)y equal and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value
-// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). Since few points span few directions,
-// FitADERF replaces the second moments M of n points of R^d by (1−r)·M + r·tr(M)/d·I with r =
-// (d/(n+d))², at least 2⁻²⁰. For n queries and n' keys of R^d, FitADERF takes O((n+n')·d² + d³)
-// operations. FitADERF returns the errors of FitSADERF, and an error if eigenvalues do not
-// converge.
+// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). FitADERF replaces the second moments M of
+// n points of R^d by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰. For n queries and n'
+// keys of R^d, FitADERF takes O((n+n')·d² + d³) operations. FitADERF returns the errors of
+// FitSADERF, and one for eigenvalues that do not converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

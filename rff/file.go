@@ -12,10 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Write writes the feature map m to w as a safetensors file of the parameters of m and of the
-// numbers that were drawn and fitted. docs/maps.md lists the contents of the file. Write returns an
-// error for a map of New, for a map that contains a map, a projection or a kernel of a type of your
-// own, and for a failed write.
+// Write writes the feature map m to w as a safetensors file with all that was drawn and fitted.
+// docs/maps.md lists the contents of the file. Write returns an error for a map of New, a map that
+// contains a map, a projection or a kernel of a type of your own, and a failed write.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")

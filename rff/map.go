@@ -16,8 +16,7 @@ type Map[T dense.Float] interface {
 	// argument dst must not overlap x, unless a map documents otherwise.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Kernel returns the kernel that inner products φ(x)ᵀφ(y) of features estimate, or nil for
-	// none.
+	// Kernel returns the kernel that φ(x)ᵀφ(y) estimates, or nil for none.
 	Kernel() kernels.Kernel
 }
 
@@ -27,8 +26,7 @@ type LogMap[T dense.Float] interface {
 	Map[T]
 
 	// LogTransform writes the logarithms of the features of row i of x (n×in) into row i of dst
-	// (n×out), −Inf for a feature 0, and returns dst. LogTransform allows the shapes and overlaps
-	// that Transform allows.
+	// (n×out), −Inf for a feature 0, and returns dst.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 

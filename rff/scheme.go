@@ -17,8 +17,7 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Several goroutines call the functions of a Scheme at once, and the functions must not change a
-// point x or keep an argument.
+// Goroutines share the functions of a Scheme, which must not change or keep a point x.
 type Scheme[T dense.Float] struct {
 	// F has at least one of the functions f of a projection wᵀx.
 	F []func(t T) T
@@ -26,12 +25,10 @@ type Scheme[T dense.Float] struct {
 	// H is the factor h(x) of all features of a point x; a nil H stands for 1.
 	H func(x []T) T
 
-	// Kernel is the kernel that the method Kernel of the map returns, nil for none. New does not
-	// check Kernel.
+	// Kernel is the kernel of the map, nil for none. New does not check Kernel.
 	Kernel kernels.Kernel
 
-	// DF has the derivatives of the functions in F, one for each. A map of New without DF has no
-	// derivatives.
+	// DF has the derivative of each function in F. Without DF, the map of New has none.
 	DF []func(t T) T
 
 	// DH writes the gradient of H at x into all of dst. DH must be set if DF and H are both set,
@@ -40,8 +37,8 @@ type Scheme[T dense.Float] struct {
 }
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
-// New returns an error for an s without F, different numbers of F and DF, a DH without H or DF, and
-// an H with DF but no DH.
+// New returns an error for an empty F, a DF of another length, a DH without H or DF, and no DH for
+// H and DF.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }

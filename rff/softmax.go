@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// SoftmaxTrig has trigonometric features of the softmax kernel exp(s·xᵀy), s = Scale [Choromanski
-// et al. 2021]:
+// SoftmaxTrig has cosines and sines as features of the kernel exp(Scale·xᵀy) [Choromanski et al.
+// 2021]:
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],  R^d → R^2m.
 //
@@ -39,15 +39,14 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 	}, trigSlope(e, s.Scale, slope, norm)), nil
 }
 
-// SoftmaxPositive has the positive features of the softmax kernel exp(s·xᵀy), s = Scale (FAVOR+)
-// [Choromanski et al. 2021]:
+// SoftmaxPositive has positive features of the softmax kernel exp(s·xᵀy), s = Scale [Choromanski et
+// al. 2021]:
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],  R^d → R^m.
 //
 // Estimates of the kernel by SoftmaxPositive are unbiased for frequencies from N(0, I). The map of
-// SoftmaxPositive is a LogMap, with the logarithm √s·wᵀx − s‖x‖²/2 − ½·log m for a frequency w,
-// which is accurate where a feature is 0 to rounding. An infinite coordinate gives NaN in
-// SoftmaxPositive.
+// SoftmaxPositive is a LogMap, with logarithms that are accurate where features are 0 to rounding.
+// An infinite coordinate gives NaN in SoftmaxPositive.
 type SoftmaxPositive struct {
 	Scale float64 // s, above 0
 }
@@ -60,8 +59,7 @@ func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],  R^d → R^2m.
 //
-// The map of SoftmaxHyperbolic is a LogMap, and estimates of the kernel are unbiased for
-// frequencies from N(0, I).
+// The map of SoftmaxHyperbolic is a LogMap, and is unbiased for frequencies from N(0, I).
 type SoftmaxHyperbolic struct {
 	Scale float64 // s, above 0
 }
@@ -85,8 +83,7 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],  R^d → R^2m.
 //
-// The map of GaussianHyperbolic is a LogMap, and estimates of the kernel are unbiased for
-// frequencies from N(0, I).
+// The map of GaussianHyperbolic is a LogMap, and is unbiased for frequencies from N(0, I).
 type GaussianHyperbolic struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -96,8 +93,8 @@ func (s GaussianHyperbolic) String() string {
 	return fmt.Sprintf("GaussianHyperbolic(lengthScale=%v)", s.LengthScale)
 }
 
-// GaussianOptimal has the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²))
-// [Likhosherstov et al. 2022]:
+// GaussianOptimal has positive features of the kernel exp(−‖x−y‖²/(2ℓ²)) [Likhosherstov et al.
+// 2022]:
 //
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.

@@ -8,10 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Spec is the recipe of a feature map, a value of one of the types of this package such as
-// Gaussian, SDERF and Affine, from which Draw makes the map. If a field of random numbers of a
-// Spec, such as Matern.Gains, is nil, Draw draws the numbers from the field Src, which must not be
-// nil in that case.
+// Spec is the recipe of a feature map, a value such as Gaussian{} or SDERF{}, from which Draw makes
+// the map. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw draws from
+// Src.
 type Spec interface {
 	fmt.Stringer
 

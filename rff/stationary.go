@@ -15,14 +15,12 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Gaussian has the random Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)) [Rahimi &
-// Recht 2007]:
+// Gaussian has Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)) [Rahimi & Recht 2007]:
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
 // Estimates of the kernel by Gaussian are unbiased for frequencies from N(0, I), and feature
-// vectors have the norm 1. Orthogonal frequencies lower the variance of estimates by Gaussian [Yu
-// et al. 2016].
+// vectors have the norm 1. Orthogonal frequencies lower the variance of Gaussian [Yu et al. 2016].
 type Gaussian struct {
 	LengthScale float64 // ℓ, in units of x, above 0
 }
@@ -80,15 +78,13 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 	vecmath.Scale(sines, c)
 }
 
-// Laplacian has the random Fourier features of the Laplacian kernel k(x, y) = exp(−‖x−y‖₁/ℓ)
-// [Rahimi & Recht 2007]:
+// Laplacian has Fourier features of the Laplacian kernel exp(−‖x−y‖₁/ℓ) [Rahimi & Recht 2007]:
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
 // Laplacian needs frequencies of orf.Cauchy or orf.FromMatrix. Estimates of the kernel by Laplacian
-// are unbiased for frequencies of orf.Cauchy, and feature vectors have the norm 1. Some Cauchy
-// frequencies are very long: use float64 for Laplacian, or centre points, if ‖x‖₁ exceeds some 10³
-// length-scales.
+// are unbiased for frequencies of orf.Cauchy, and feature vectors have the norm 1. Use float64 for
+// Laplacian if ‖x‖₁ exceeds some 10³ length-scales.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -112,8 +108,7 @@ func laplacian[T dense.Float](s Laplacian, e engine[T]) (Map[T], error) {
 //
 // The random gains g_i of Matern give frequencies w_i from N(0, I) the spectral distribution of the
 // Matérn kernel, a multivariate t with 2ν degrees of freedom [Rasmussen & Williams 2006, §4.2.1].
-// Estimates of the kernel by Matern are unbiased for frequencies from N(0, I), and feature vectors
-// have the norm 1.
+// Estimates of the kernel by Matern are unbiased for frequencies from N(0, I).
 type Matern struct {
 	Nu          float64     // ν: 0.5, 1.5 or 2.5
 	LengthScale float64     // ℓ, above 0

@@ -59,10 +59,9 @@ type Bands[T dense.Float] struct {
 	// Jackknife, so that bands are wide where standard deviations of Predict are large.
 	Relative bool
 
-	// Logs is a model of the logarithms of prediction errors, for noise that differs between rows:
-	// Model.Band multiplies the half width of output j at x by exp(max(g_j(x), Least_j)) for the
-	// mean g_j of Logs. With Logs, Errors must be the exponentials of the errors that
-	// Logs.LeaveOneOut returns.
+	// Logs is a model of the logarithms of prediction errors: Model.Band multiplies the half width
+	// of output j at x by exp(max(g_j(x), Least_j)) for the mean g_j of Logs. With Logs, Errors
+	// must be the exponentials of the errors that Logs.LeaveOneOut returns.
 	Logs *Model[T]
 
 	// Least has for each output the smallest mean of the model Logs at the rows of the fit.
@@ -136,9 +135,8 @@ func checkErrors(errors []float64, outputs int) error {
 // for rows and targets like those of the fit, a new target lies within the half width of the mean
 // with the probability level. With n errors per output in the Bands of the model, the half width is
 // the ⌈level·(n + 1)⌉-th smallest error, or +Inf if there are too few errors for the level, times
-// the factors of Bands.Relative and Bands.Logs. For a model without Bands, Band assumes that the
-// noise is normally distributed. Band panics where Predict panics, and unless the argument level is
-// between 0 and 1.
+// the factors of Bands.Relative and Bands.Logs. For a model without Bands, Band assumes normal
+// noise. Band panics where Predict panics, and unless the argument level is between 0 and 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

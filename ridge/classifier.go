@@ -14,8 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Classifier computes the probabilities of classes c from the features φ(x) of a point x, of mean
-// φ̄ over the rows of the fit:
+// Classifier computes the probabilities of classes c from features φ(x) of mean φ̄:
 //
 //	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + (φ(x) − φ̄)ᵀw_c.
 //

@@ -26,16 +26,13 @@ import (
 type ClassifyOptions struct {
 	Classes int
 
-	// Ratio is the penalty λ of the squared regression weights; 0 stands for the λ of least
-	// log-loss.
+	// Ratio is the penalty λ of squared weights; 0 stands for the λ of least log-loss.
 	Ratio float64
 
-	// ClassWeights has a factor for each class, which multiplies the weights of the rows of the
-	// class; nil stands for 1.
+	// ClassWeights has a factor for each class of the weights of its rows; nil stands for 1.
 	ClassWeights []float64
 
-	// Labels has a text in UTF-8 for each class, for the file of the classifier; nil stands for
-	// none.
+	// Labels has a text for each class, for the file of the classifier; nil means none.
 	Labels []string
 }
 

@@ -1,6 +1,5 @@
 // Package ridge learns functions from data with the feature maps of package rff. Bayesian ridge
-// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′), for n·D²
-// operations in place of n³:
+// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′):
 //
 //	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω),  λ = σ²/s².
 //

@@ -89,8 +89,7 @@ func (m *moments) checkFit() error {
 	return nil
 }
 
-// evidenceTerms returns the number of contrasts of the targets, and the terms of the evidence that
-// depend on the weights alone.
+// evidenceTerms returns the number of contrasts of the targets, and terms of the weights alone.
 func (m *moments) evidenceTerms(o Options) (n, constant float64) {
 	if o.NoIntercept {
 		return m.rows, -m.logWeight

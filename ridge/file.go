@@ -16,8 +16,7 @@ import (
 )
 
 // Write writes the model with the feature map to w as one safetensors file. docs/regression.md
-// lists the arrays. Write returns an error for a feature map that rff.Write refuses, and the errors
-// of w.
+// lists the arrays. Write returns an error for a feature map that rff.Write refuses.
 func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel

@@ -104,8 +104,7 @@ type CSV[T dense.Float] struct {
 	Header bool // whether the first line has names
 	Comma  rune // the separator; 0 for a comma
 
-	// Targets are the indices of the columns of targets; nil stands for the last column, and
-	// []int{} for none.
+	// Targets are indices of columns; nil stands for the last column, and []int{} for none.
 	Targets []int
 
 	// Labels are the texts that name classes in the target columns, whose indices in Labels become

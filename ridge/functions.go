@@ -38,8 +38,7 @@ type draws struct {
 
 // For each row of x, Eval writes the values of all functions into a row of dst, and returns dst; a
 // zero dst is allocated. The argument dst must not overlap x, and Eval panics for shapes that do
-// not fit. For functions of Pathwise of N rows, Eval takes N values of the kernel for each row of
-// x.
+// not fit. After Pathwise with N rows, Eval takes N values of the kernel a row.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
@@ -69,8 +68,7 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 // Sample draws n functions from the posterior of output j: weights w = μ_j + σ_j·R⁻¹z for the
 // posterior mean μ_j, the covariance σ_j²·(RᵀR)⁻¹ and z ~ N(0, I), and intercepts from the
 // posterior of the intercept. With many rows, the variance of functions of Sample far from all rows
-// is too small: see Pathwise. Sample returns an error for n below 1, and an output j that the model
-// lacks.
+// is too small: see Pathwise. Sample returns an error for n < 1 and a j that is no output.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -117,8 +115,7 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 // Far from all rows, functions of Pathwise vary as much as the prior. Pathwise returns the errors
 // of Model.Sample and Sums.Add, and an error for an x without rows, a map without a kernel, a
 // weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular
-// to rounding. For N rows Pathwise takes N² values of the kernel, N³/6 multiply-adds, and N²
-// numbers of memory.
+// to rounding. For N rows Pathwise takes N³/6 multiply-adds and N² numbers of memory.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err

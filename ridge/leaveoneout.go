@@ -5,9 +5,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// For row i and output j, LeaveOneOut writes the error y_ij − f_j^(−i)(x_i) of a prediction into
-// dst and returns dst, where f^(−i) is the mean of a model with equal penalty λ, fitted to all rows
-// except row i:
+// For row i and output j, LeaveOneOut writes the error y_ij − f_j^(−i)(x_i) into dst and returns
+// dst, where f^(−i) is the mean of a model with equal penalty λ and without row i:
 //
 //	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
 //
@@ -25,8 +24,7 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //
 // The result r of Variances is 0 unless the feature map has landmarks. Row i of the fit with weight
-// ω_i has the leverage ω_i·g_i, and all leverages sum to DegreesOfFreedom. Variances has the cost
-// and the panics of Predict.
+// ω_i has the leverage ω_i·g_i, and all leverages sum to DegreesOfFreedom.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

@@ -16,8 +16,7 @@ import (
 // Options fix the variances, the intercept and the method of a fit. With zero Options a fit chooses
 // all parameters by maximum evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise, in squared units of the targets; 0 stands for maximum
-	// evidence.
+	// Noise is the variance σ² of the noise of the targets; 0 stands for maximum evidence.
 	Noise float64
 
 	// Prior is the prior variance s² of the regression weights: with features φ, the kernel of the
@@ -118,14 +117,13 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 
 // Fit returns the posterior for the rows of the Sums s and does not change s: for weights ω,
 // features φ, targets y and means φ̄ and ȳ, the regression weights of output j have the mean
-// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The
-// intercept has a flat prior. If o.Ratio is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty
-// λ of maximum evidence, one for all outputs. The penalty λ is at least 2¹⁰ times the rounding
-// error of the Sums. With D features, Fit costs D³/3 multiply-adds for a given penalty λ, and about
-// 25·D³/6 more to choose λ, and needs memory for 5/2·D² numbers of float64. Fit returns an error
-// for no rows, sums that are not finite, sums of squares of targets or features that are neither 0
-// nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given noise, and a penalty λ too small for the
-// rounding of the sums.
+// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. If o.Ratio
+// is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one for all
+// outputs. The penalty λ is at least 2¹⁰ times the rounding error of the Sums. With D features, Fit
+// costs D³/3 multiply-adds for a given penalty λ, and about 25·D³/6 more to choose λ, and needs
+// memory for 5/2·D² numbers of float64. Fit returns an error for no rows, sums that are not finite,
+// sums of squares of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output
+// without a given noise, and a penalty λ too small for the rounding of the sums.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -156,13 +154,11 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
 // For a model with an intercept, LogEvidence is the log density of contrasts of the n targets, with
-// n − 1 for n, and log Σω of row weights ω added in the brackets. LogEvidence is 0 for a model from
-// WithKernel.
+// n − 1 for n, and log Σω of row weights ω added in the brackets.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output: Σ λ_i/(λ_i + λ) for
-// the penalty λ and the eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ for features φ, plus 1 for an
-// intercept.
+// the penalty λ and the eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ, plus 1 for an intercept.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -180,12 +176,10 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 
 // Accuracy says how far a model may be from the exact solution of the ridge regression.
 type Accuracy struct {
-	// SinglePrecision reports whether Fit has summed the products of features in float32; false for
-	// a model from ReadModel.
+	// SinglePrecision reports whether Fit has summed products in float32; false after ReadModel.
 	SinglePrecision bool
 
-	// Samples is the number of samples of the posterior, or 0 if standard deviations, evidence and
-	// drawn functions are exact.
+	// Samples is the number of samples of the posterior, or 0 if the posterior is exact.
 	Samples int
 
 	// Bound has for each output, in units of the targets, a bound of the weighted root mean square
@@ -226,8 +220,7 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 // The term 1/Σω in the formula of Posterior, for row weights ω, is 0 if the model has no intercept.
 // The term (k(x, x) − ‖φ‖²)/λ, with features φ and kernel k, is 0 unless the map comes from
-// rff.Nystroem or rff.Spectral [Quiñonero-Candela & Rasmussen 2005]. Posterior has the cost and the
-// panics of Predict.
+// rff.Nystroem or rff.Spectral [Quiñonero-Candela & Rasmussen 2005].
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

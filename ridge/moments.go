@@ -116,8 +116,7 @@ func (m *moments) about(centred bool) (squares []float64, cross dense.Matrix[flo
 	return squares, cross
 }
 
-// products returns the upper triangle of Σωφφᵀ, about the means if centred is true, and about zero
-// otherwise.
+// products returns the upper triangle of Σωφφᵀ, about the means if centred is true.
 func (m *moments) products(ctx context.Context, centred bool) (dense.Matrix[float64], error) {
 	weight := m.weight
 	if centred {

@@ -136,8 +136,7 @@ func (o *reader[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide
 	return nil
 }
 
-// If the pass is not wide, begin divides the columns of V by the powers of two that it returns, so
-// that T can represent them.
+// If not wide, begin divides columns of V by the powers of two that it returns, for the range of T.
 func (o *reader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := slices.Repeat([]float64{1}, v.Cols)
 	for i := range sum.Rows {

@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// root is a matrix B with BᵀB = A⁻¹: R⁻ᵀ for the factorisation A = RᵀR, or S rows x ~ N(0, A⁻¹)
-// over √S, as an estimate.
+// root is a matrix B with BᵀB = A⁻¹: R⁻ᵀ for the factorisation A = RᵀR, or S rows x ~ N(0, A⁻¹)/√S.
 type root struct {
 	width   int       // D, the number of columns of B
 	samples int       // S, or 0 for R⁻ᵀ

@@ -101,8 +101,7 @@ func sum[T dense.Float](ctx context.Context, rows Rows[T], empty func(outputs in
 	return s, nil
 }
 
-// f counts rows from the first row of a block, so each adds the number of this row to an error of
-// f.
+// Errors of f count rows from the first row of a block.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
 		return errNoData

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Means differ from those of products in float64 by up to ‖E‖/λ standard deviations of a target, in
-// tests by at most 0.05·‖E‖/λ.
+// Means differ from those of products in float64 by up to ‖E‖/λ standard deviations of a target.
 const singleMargin = 64.0
 
 var errSingle = errors.New("ridge: products in float32 are not accurate enough")
@@ -75,8 +74,7 @@ func (p *probes) combine(o *probes, factor float64, shift []float64) {
 	}
 }
 
-// ‖Ez‖/‖z‖ is about ‖E‖_F/√D, and the norm of a symmetric matrix of independent elements is about
-// twice as large.
+// ‖Ez‖/‖z‖ is about ‖E‖_F/√D, half the norm of a symmetric matrix of independent elements.
 func (p *probes) norm(s *triangle[float64]) float64 {
 	worst := 0.0
 	for k := range p.images.Rows {

@@ -13,9 +13,8 @@ import (
 // Floats returns the elements of t converted to T, row-major, in new memory. Floats converts F16,
 // BF16, F32, F8_E4M3 and F8_E5M2 exactly, and rounds F64 to the nearest float32 if T is float32.
 // Floats converts BOOL to 0 and 1, and integers exactly. Floats does not multiply quantised weights
-// (F8 or integers) by scales from another tensor. Floats returns an error for a DType that Floats
-// does not convert, an integer that T does not represent exactly, and Data whose length does not
-// fit DType and Shape.
+// by scales of another tensor. Floats returns an error for a DType that Floats does not convert, an
+// integer that T does not represent exactly, and Data whose length does not fit DType and Shape.
 func Floats[T dense.Float](t Tensor) ([]T, error) {
 	elements, err := t.extent()
 	if err != nil {

@@ -58,8 +58,7 @@ func (v *view) end() error {
 }
 
 type source interface {
-	// take returns the next n bytes, or fewer and an error, io.ErrUnexpectedEOF at the end of the
-	// file.
+	// take returns n bytes, or fewer and an error, io.ErrUnexpectedEOF at the end of the file.
 	take(n int) ([]byte, error)
 	// end returns an error if bytes are left.
 	end() error
@@ -137,8 +136,7 @@ func (r reader) take(n int) ([]byte, error) {
 	}
 }
 
-// arrange sorts the entries by offset, empty tensors first, and checks that they cover the buffer
-// without holes.
+// arrange sorts the entries by offset, empty tensors first, and checks that there are no holes.
 func arrange(entries []entry) error {
 	for _, e := range entries {
 		_, size, err := extent(e.dtype, e.shape)

@@ -125,8 +125,7 @@ func appendIntegers(text []byte, list []int) []byte {
 	return append(text, ']')
 }
 
-// appendString escapes as the reference implementation does: what JSON forbids, by letter if JSON
-// has one.
+// appendString escapes as the reference implementation: what JSON forbids, by letter if possible.
 func appendString(text []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	text = append(text, '"')

@@ -184,8 +184,7 @@ func (v *inversion[T]) write(row, x []T) {
 	}
 }
 
-// The last rows suffice: if an element of Y is not finite, Z is not finite, and neither are the
-// elements below.
+// The last rows suffice: an element of Y that is not finite reaches Z and the rows below.
 func (v *inversion[T]) inspect(y []T) {
 	if !finite(y) {
 		v.overflow.Store(true)

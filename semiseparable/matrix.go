@@ -11,8 +11,7 @@ import (
 // Matrix is the lower-triangular n×n matrix T = Λ + tril(QKᵀ, −1): element (i, j) is λ_i for j = i,
 // 0 for j > i, and for j < i the inner product q_iᵀk_j of row i of Q (n×d) and row j of K (n×d).
 // Diag holds the n elements on the diagonal of the Matrix; a nil Diag means ones. Methods only read
-// a Matrix, and goroutines may share a Matrix. Methods panic if the shapes of Diag, Q and K do not
-// fit.
+// a Matrix, and goroutines may share a Matrix.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]
@@ -23,9 +22,8 @@ func (m Matrix[T]) Dims() (n, d int) {
 	return m.Q.Rows, m.Q.Cols
 }
 
-// Dense writes all elements of the n×n Matrix m into dst in O(n²·d) operations for n×d matrices Q
-// and K, and returns dst; a zero-value dst is allocated. The argument dst must not overlap Q, K or
-// Diag.
+// Dense writes all elements of the n×n Matrix m into dst and returns dst; a zero-value dst is
+// allocated. The argument dst must not overlap Q, K or Diag.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

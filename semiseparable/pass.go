@@ -129,8 +129,7 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Goroutines start at both ends, where tasks solve for columns: small tasks that prepare rows are
-// left for the end.
+// Goroutines start at both ends: the small tasks between, which prepare rows, are left for the end.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)

@@ -39,8 +39,7 @@ type Comparison struct {
 //	}, x, y, 1000, src)
 //
 // Compare measures each method with other random numbers of src, so that the estimates are
-// independent. Compare returns an error for no methods, and an error of Measure with the name of
-// the method.
+// independent. Compare returns an error for no methods, and the errors of Measure.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {

@@ -36,8 +36,7 @@ type Spectrum struct {
 	Tolerance float64
 	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite, and QuadraticForm is
-	// vᵀAv.
+	// Witness is a unit vector v with QuadraticForm = vᵀAv < 0 if the matrix A is Indefinite.
 	Witness       []float64
 	QuadraticForm float64
 }

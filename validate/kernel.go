@@ -26,8 +26,7 @@ const (
 
 type KernelCheck struct {
 	Fault Fault
-	// I and J are the indices of points at which k(x_I, x_J) is not finite or not k(x_J, x_I), or
-	// zero; Value is k(x_I, x_J).
+	// I and J are indices of points for which Value = k(x_I, x_J) is not finite or not k(x_J, x_I).
 	I, J  int
 	Value float64
 	// Asymmetry holds the largest difference between k(x_i, x_j) and k(x_j, x_i) over all pairs of

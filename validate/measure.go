@@ -17,8 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random feature map φ with random numbers from src. Measure and Compare call a Draw
-// from several goroutines.
+// Draw makes one random feature map φ with random numbers from src. Several goroutines call a Draw.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 type Estimate struct {
@@ -28,11 +27,9 @@ type Estimate struct {
 	// Rounding bounds the rounding error of Mean: the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over draws, for
 	// features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
 	Rounding float64
-	// Z is (Mean − Truth)/√(StdErr² + Rounding²), nearly standard normal for unbiased maps and many
-	// draws.
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), nearly standard normal for unbiased maps.
 	Z float64
-	// MSE is the mean over draws of the squared error of the estimate of the kernel, and MSEStdErr
-	// the standard error of MSE.
+	// MSE is the mean of squared errors over draws, and MSEStdErr the standard error of MSE.
 	MSE, MSEStdErr float64
 }
 
@@ -40,18 +37,15 @@ type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean of the mean squared errors of kernel estimates at all Pairs, and MSEStdErr
-	// the standard error of MSE.
+	// MSE is the mean of squared errors over all Pairs, and MSEStdErr its standard error.
 	MSE, MSEStdErr float64
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
-// ≥ 2 random maps, and compares the estimates with the kernel that method Kernel of the first map
-// returns. With 30 draws or more, the field Z of each Estimate is nearly normally distributed.
-// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
-// 2⁴⁰, a draw that fails or makes a map of another dimension than x or with a nil Kernel, a nil
-// src, and the end of ctx. NaN or infinite features make the field Z of the Estimate NaN or
-// infinite.
+// ≥ 2 random maps, and compares the estimates with the method Kernel of the first map. With 30
+// draws or more, the field Z of each Estimate is nearly normally distributed. Measure returns an
+// error for x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a draw that
+// fails or makes a map of another dimension or with a nil Kernel, a nil src, and the end of ctx.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -60,8 +54,7 @@ func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	return m, nil
 }
 
-// Worst returns the index of the pair of points with the largest |Z|, or of the first pair whose Z
-// is NaN, and Z.
+// Worst returns index and Z of the pair of points with the largest |Z|; NaN counts as largest.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {
@@ -75,8 +68,7 @@ func (m Measurement) Worst() (pair int, z float64) {
 }
 
 // Unbiased reports whether there are pairs of points and |Z| ≤ limit at each, where Z is the bias
-// in standard errors. For an unbiased map, many draws and n pairs, Unbiased(4) is false with
-// probability ≤ n/15,000.
+// in standard errors. For an unbiased map, |Z| > 4 at a pair with a probability of about 1/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit

@@ -12,13 +12,11 @@ import (
 )
 
 type Prediction struct {
-	// Mean is the exact mean of the estimate of the kernel over draws of the frequencies, NaN if no
-	// formula is known.
+	// Mean is the exact mean of the estimate of the kernel, NaN if no formula is known.
 	Mean float64
 
-	// MSE is the exact mean squared error of the estimate over draws of the frequencies, against
-	// the kernel of the map, or against Mean if the map names no kernel; NaN if no formula is
-	// known.
+	// MSE is the exact mean squared error of the estimate of the kernel, or the variance if the map
+	// names no kernel; NaN if no formula is known.
 	MSE float64
 
 	// Law names the features, the frequencies and the source of the formula for MSE.

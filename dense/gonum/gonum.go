@@ -61,8 +61,7 @@ func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 	return m
 }
 
-// ToBLAS32 returns m as a blas32.General that shares the memory of m, with stride max(m.Stride,
-// m.Cols, 1).
+// ToBLAS32 returns m as a blas32.General that shares the memory of m.
 func ToBLAS32(m dense.Matrix[float32]) blas32.General {
 	m.Check()
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}

@@ -115,8 +115,7 @@ func (c *comparison) answer(w io.Writer) error {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		// The cost of the choice is spread over 10 calls, and at most that of a call of exact
-		// attention.
+		// Calls spreads the cost of the choice.
 		o := audit.ChooseOptions{Calls: 10, Budget: 1, Reproducible: true}
 		chosen, err := audit.Choose(context.Background(), c.options.Softmax, h.q, h.k, h.v, c.tolerance, o, source(c.seed, "within"))
 		if err != nil {

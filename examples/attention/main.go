@@ -1,7 +1,6 @@
 // Attention measures the time and the error of approximations of attention on heads of a language
 // model. The program compares kinds of attention with exact softmax attention on two heads of
-// SmolLM2, in folder smollm2, or on the tensors of -q, -k and -v, prints a table, and draws error
-// against time.
+// SmolLM2, in folder smollm2, or on the tensors of -q, -k and -v.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command nearest finds the vectors nearest to a query in an index of codes an eighth of their
-// size.
+// Command nearest finds the vectors nearest to a query in an index of codes of an eighth the size.
 package main
 
 import (

@@ -19,8 +19,7 @@ type Options struct {
 	// MaxIterations limits the iterations of each search for length-scales; 0 stands for 60.
 	MaxIterations int
 
-	// Sample is the number of random rows for first searches of length-scales; 0 stands for 4·D, at
-	// least 2000, for D features.
+	// Sample is the number of rows for first searches; 0 stands for max(4·D, 2000) for D features.
 	Sample int
 
 	// Fit calls Progress, unless Progress is nil, after every iteration.
@@ -48,8 +47,7 @@ type Result[T dense.Float] struct {
 	// Model is the regression on all rows, whose feature map divides points by Scales before psi.
 	Model *ridge.Model[T]
 
-	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi, +Inf
-	// for a constant column.
+	// Scales are the length-scales ℓ_j of the columns, +Inf for a constant column.
 	Scales []float64
 
 	// Relevance is σ_j/ℓ_j for each column j, with the standard deviation σ_j and the length-scale
@@ -64,10 +62,9 @@ type Result[T dense.Float] struct {
 // several starting points, and continues the best search on all rows. A search is L-BFGS on
 // logarithms of length-scales and the penalty [Liu & Nocedal 1989], until three iterations raise
 // the log evidence by less than 10⁻³ per target. With D features an iteration on n rows takes
-// n·3D²/2 + D³/3 multiply-adds in float64 and 3n transforms by psi. Fit returns an error for nil
-// arguments, a psi without derivatives, options out of range, a point or target that is NaN or
-// infinite, columns that are all constant, a search that fails from every start, and the end of
-// ctx; a nil ctx panics.
+// n·3D²/2 + D³/3 multiply-adds. Fit returns an error for nil arguments, a psi without derivatives,
+// options out of range, a point or target that is NaN or infinite, columns that are all constant, a
+// search that fails from every start, and the end of ctx; a nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

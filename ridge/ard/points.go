@@ -11,8 +11,7 @@ import (
 )
 
 type points interface {
-	// look returns a sample of at most the given size and all points, both minus the means of the
-	// columns.
+	// look returns a sample and all points, both minus the means of the columns.
 	look(ctx context.Context, most int, src rand.Source) (v *survey, sample, all points, err error)
 	// fit returns the model of the points times rates. An error of the rows is fatal.
 	fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error)

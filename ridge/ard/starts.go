@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// The parameters x are the logarithms of the relevance of the columns that vary, and log λ unless λ
-// is given.
+// x has logarithms of the relevance of columns that vary, and log λ unless λ is given.
 type scales struct {
 	search
 	view *survey
@@ -86,8 +85,7 @@ func (s *scales) slopes(dst []float64, m model) error {
 		dst[i] = e.scales[j] // the parameter is log(1/ℓ), so the sign changes
 	}
 	if i := len(s.view.varying); i < len(dst) {
-		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence over σ², its
-		// derivative is 0.
+		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence it is flat in σ².
 		for j, v := range e.prior {
 			if s.o.Prior > 0 {
 				v = -e.noise[j]
@@ -98,9 +96,8 @@ func (s *scales) slopes(dst []float64, m model) error {
 	return nil
 }
 
-// Searches begin at one relevance for all columns, the best of five around the reciprocal root mean
-// square distance of two points, and at the own relevance of each column that explains the targets
-// alone.
+// Searches begin at one relevance for all columns, the best of five, and at the own relevance of
+// each column that explains the targets alone.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	var same []float64

@@ -79,8 +79,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	return best, choice, ctx.Err()
 }
 
-// the logarithm of the score as a function of the logarithms of length-scales, in units of that of
-// k, and of λ − floor
+// the logarithm of the score as a function of logarithms of length-scales and of λ − floor
 type scales struct {
 	ctx     context.Context
 	profile gramian.Profile

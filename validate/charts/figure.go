@@ -1,6 +1,5 @@
 // Package charts draws measurements with error bars, and laws as lines, as PNG or SVG with
-// gonum/plot. Only charts and the examples import gonum/plot, so that other programs do not link
-// it.
+// gonum/plot. Only charts and the examples import gonum/plot.
 package charts
 
 import (
@@ -29,8 +28,7 @@ type Point struct{ X, Y, Err float64 }
 type Series struct {
 	Name   string
 	Points []Point
-	// Line, if not nil, replaces the line through Points, for example by the curve of a theory; an
-	// empty Line draws none.
+	// Line, if not nil, replaces the line through Points; an empty Line draws none.
 	Line []Point
 	// Labels[i] is a text beside Points[i].
 	Labels []string
@@ -49,8 +47,7 @@ type Panel struct {
 }
 
 // Figure is a picture of one or more panels (diagrams) in rows, with common axes. A logarithmic
-// y-axis without a YRange has at most eight decades, and an arrow at the lower end marks a point
-// below the axis.
+// y-axis without a YRange has at most eight decades.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string

@@ -128,8 +128,7 @@ func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 			if T(want) == v {
 				continue
 			}
-			// Rounding of log φ changes φ by |log φ| units. Values beyond the range have no digits
-			// to compare.
+			// Rounding of log φ changes φ by |log φ| units.
 			tolerance := (16 + 8*math.Abs(l)) * vecmath.Roundoff[T]() * want
 			if !(math.Abs(float64(v)-want) <= tolerance) && T(tolerance) != 0 {
 				f.add("feature %d of point %d is %v, its logarithm %v", k, i, v, l)

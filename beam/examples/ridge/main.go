@@ -1,5 +1,4 @@
-// Command ridge fits a regression to shards of rows on one machine and by a pipeline of Apache
-// Beam.
+// Command ridge fits a regression to shards of rows by a pipeline of Apache Beam.
 //
 //	go run ./examples/ridge
 //	go run ./examples/ridge -rows 1000000 -shards 100

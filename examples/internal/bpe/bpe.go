@@ -14,9 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. Special tokens, such as the end of a
-// text, are found before all else. A Tokenizer caches the tokens of words, so goroutines must not
-// share it.
+// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. Special tokens are found before all
+// else. A Tokenizer caches the tokens of words, so goroutines must not share it.
 type Tokenizer struct {
 	special  map[string]int
 	specials *regexp.Regexp // matches the longest special token; nil without special tokens

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A visible character of Latin-1 stands for itself, and the characters from 256 stand for the other
-// bytes.
+// A visible character of Latin-1 stands for itself, and characters from 256 for other bytes.
 var runeByte = bytesOfGPT2()
 
 func bytesOfGPT2() map[rune]byte {
@@ -37,9 +36,8 @@ func raw(s string) (string, bool) {
 	return b.String(), s != ""
 }
 
-// word matches the first word of a text. Its group matches white space. Its alternatives are those
-// of GPT-2's pattern without \s+(?!\S), which wordLength replaces. \s is the white space of
-// Unicode:
+// word matches the first word of a text. Its alternatives are those of GPT-2's pattern without
+// \s+(?!\S), which wordLength replaces. \s is the white space of Unicode:
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 var word = regexp.MustCompile(`^(?:'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^\t-\r\x{85}\pZ\pL\pN]+|([\t-\r\x{85}\pZ]+))`)

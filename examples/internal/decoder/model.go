@@ -57,8 +57,7 @@ func (m *Model) forward(tokens []int, attend func(block int, x dense.Matrix[floa
 
 var none dense.Matrix[float32]
 
-// Projections returns the queries, keys and values of a layer in the last call of Forward, after
-// rotary positions.
+// Projections returns queries, keys and values of a layer in the last call of Forward.
 func (m *Model) Projections(layer int) (q, k, v dense.Matrix[float32]) {
 	b := m.blocks[layer]
 	return b.attention.Project(b.last, b.last, b.last, performer.Sequences{Queries: m.lengths})

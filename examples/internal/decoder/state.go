@@ -33,8 +33,7 @@ func (s *State) Clone() *State {
 	return c
 }
 
-// Step reads the next tokens and returns the logits of the token after each token, a row for each
-// token.
+// Step reads the next tokens and returns the logits of the token after each, in rows.
 func (s *State) Step(tokens []int) dense.Matrix[float32] {
 	return s.model.out.Apply(none, s.read(tokens))
 }

@@ -140,8 +140,7 @@ func (m *Model) Loss(batches []decoder.Batch) Loss {
 	return Loss{sum / n, time.Since(start)}
 }
 
-// Compare calls report for each form with the mean loss of the model, and with the difference from
-// the loss of the first form.
+// Compare calls report with the mean loss for each form, and its difference from the first.
 func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
 	var first float64
 	for i, f := range forms {
