@@ -8,10 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation implements gonum's BLAS interfaces. In float32 and float64, the routines Gemm,
-// Gemv, Syrk, Trsm and Trmm run on the matrix products of this module, or on gonum's routines where
-// matrices are small, and all others are gonum's. The zero Implementation is ready to use, and
-// several goroutines may share it.
+// Implementation implements gonum's BLAS interfaces. In float32 and float64, Gemm, and Gemv, Syrk,
+// Trsm and Trmm of large matrices, run on the matrix products of this module. All other routines of
+// Implementation are gonum's. The zero Implementation is ready to use, and several goroutines may
+// share it.
 type Implementation struct{ reference.Implementation }
 
 var (

@@ -8,9 +8,9 @@ import (
 )
 
 // NextOrder returns the smallest order ≥ n of a Hadamard matrix that package hadamard constructs:
-// 2^k, or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime
-// power q ≡ 1 (mod 4) [Paley 1933]. A Transform of length NextOrder(n) may take many times as long
-// as one of length FastOrder(n). NextOrder panics if n < 1 and if no order ≥ n fits in an int.
+// 2^k, or h·2^k where h ≤ 2048 is q + 1 or 2(q + 1) for certain prime powers q [Paley 1933]. A
+// Transform of length NextOrder(n) may take many times as long as one of length FastOrder(n).
+// NextOrder panics if n < 1 and if no order ≥ n fits in an int.
 func NextOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: NextOrder(%d), want at least 1", n))
@@ -23,8 +23,8 @@ func NextOrder(n int) int {
 }
 
 // FastOrder returns the smallest order ≥ n of a Hadamard matrix whose Transform takes, by estimate,
-// at most a fifth more time than the fastest Transform of an order ≥ n: FastOrder(90) = 96 and
-// FastOrder(784) = 1024. FastOrder panics if n < 1 and if no order ≥ n fits in an int.
+// at most a fifth more time than the fastest: FastOrder(90) = 96 and FastOrder(784) = 1024.
+// FastOrder panics if n < 1 and if no order ≥ n fits in an int.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rotation is a random isometry R = F_k ⋯ F₁ from R^d into R^d' of factors F_i = (1/√d')·H·D_i,
-// where H is the Hadamard matrix of an order d' ≥ d and D_i is a diagonal matrix of independent
-// uniform random signs [Ailon and Chazelle 2006], [Yu et al. 2016]. A Rotation keeps norms and
-// inner products: RᵀR = I. A Rotation never changes, and goroutines may share a Rotation.
+// Rotation is a random isometry R from R^d into R^d', a product of factors (1/√d')·H·D of a
+// Hadamard matrix H of order d' and a diagonal matrix D of random signs [Ailon and Chazelle 2006],
+// [Yu et al. 2016]. A Rotation keeps norms and inner products: RᵀR = I. A Rotation never changes,
+// and goroutines may share a Rotation.
 type Rotation[T dense.Float] struct {
 	in   int
 	plan plan
@@ -37,9 +37,8 @@ type RotationOptions struct {
 
 // NewRotation draws the random signs of a Rotation of R^d from src. For each factor, word j drawn
 // from src has the signs of coordinates 64j to 64j + 63, lowest bit first; a bit 1 means −1.
-// NewRotation returns an error for d < 1, a d for which no order ≥ d of a Hadamard matrix fits in
-// an int, negative opts.Factors, an opts.Order that is less than d or no order of a Hadamard
-// matrix, signs that take more than 2⁴⁰ bytes, and a nil src.
+// NewRotation returns an error for d < 1, negative opts.Factors, an opts.Order that is less than d
+// or no order of a Hadamard matrix, signs that take more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {

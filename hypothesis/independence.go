@@ -18,8 +18,9 @@ import (
 )
 
 // Independence tests whether two variables are independent, where row i of x (n×d) and row i of y
-// (n×e) are a pair of values, by permutations of the Hilbert–Schmidt independence criterion (HSIC)
-// of the features φ = phi and ψ = psi, φ̃ and ψ̃ minus their means [Gretton et al. 2005, 2007]:
+// (n×e) are a pair of values. The test of Independence is by permutations of the Hilbert–Schmidt
+// independence criterion (HSIC) of the features φ = phi of x and ψ = psi of y, with φ̃ and ψ̃ for
+// features minus means [Gretton et al. 2005, 2007]:
 //
 //	Statistic  ‖1/n·Σφ̃_iψ̃_iᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),

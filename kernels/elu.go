@@ -2,8 +2,8 @@ package kernels
 
 import "math"
 
-// ELU is the kernel k(x, y) = φ(x)ᵀφ(y) of linear attention, where φ = elu + 1 acts on every
-// coordinate t: φ(t) = t + 1 for t ≥ 0 and e^t for t < 0 [Katharopoulos et al. 2020].
+// ELU is the kernel k(x, y) = φ(x)ᵀφ(y) of linear attention, where φ maps every coordinate t to t +
+// 1 for t ≥ 0 and to e^t for t < 0 [Katharopoulos et al. 2020].
 type ELU struct{}
 
 func (k ELU) Eval(x, y []float64) float64 {

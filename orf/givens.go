@@ -11,14 +11,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Givens is the law of frequencies in blocks of d: a block is the rows, in random order, of a
-// product of N random plane rotations of R^d, each row times a random sign and a random length from
-// the χ law of d degrees of freedom [Choromanski et al. 2018]. The frequencies of one block of
-// Givens are orthogonal in every dimension, without padding, and every frequency has mean zero and
-// covariance I. The law Givens tends to the law GramSchmidt as the number of plane rotations grows.
-// With the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is
-// up to 40 % too large where x − y lies along an axis of R^d. With N plane rotations in a block of
-// Givens, Project takes 6N operations for each point and block.
+// Givens is the law of frequencies that are the rows, in random order, of products of N random
+// plane rotations of R^d [Choromanski et al. 2018]. In the law Givens, each row has a random sign
+// and a random length from the χ law of d degrees of freedom. The d frequencies of Givens from one
+// product are orthogonal, and every frequency has mean zero and covariance I. The law Givens tends
+// to the law GramSchmidt as the number of plane rotations grows. With the default number of plane
+// rotations, the mean estimate of the Gaussian kernel by Givens is up to 40 % too large where x − y
+// lies along an axis of R^d. With N plane rotations in a product, Project takes 6N operations for
+// each point and product.
 type Givens struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
-// of a Haar-distributed orthogonal d×d matrix [Mezzadri 2007], and the lengths are independent
-// draws from the χ law of d degrees of freedom [Yu et al. 2016]. Without FixedLength, every
-// frequency of GramSchmidt is a standard Gaussian vector of R^d.
+// GramSchmidt is the law of frequencies whose directions are, d at a time, the columns of a
+// Haar-distributed orthogonal d×d matrix [Mezzadri 2007], [Yu et al. 2016]. The lengths of
+// frequencies of GramSchmidt are independent draws from the χ law of d degrees of freedom. Without
+// FixedLength, every frequency of GramSchmidt is a standard Gaussian vector of R^d.
 type GramSchmidt struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Transposed returns w itself if w is a Transposer, and else w with a method ProjectTransposed that
+// Transposed returns w if w is a Transposer, or adds to w a method ProjectTransposed that
 // multiplies by a copy of the matrix w.Frequencies(). Transposed panics if w is nil.
 func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	if w == nil {

@@ -166,17 +166,18 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 	}
 }
 
-// PCA returns the affine map from a point of R^d to its first principal components, as many as the
-// argument components says, for the rows of x (n×d):
+// PCA returns the affine map to the first principal components, as many as the argument components
+// says, of the rows of x (n×d):
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set.
 //
-// In the formula of PCA, μ is the mean of the rows, the columns of V are the eigenvectors of the
-// covariance of the rows, largest variance first, and σ_k² is the variance along column k, with the
-// divisor n − 1. PCA gives each eigenvector the sign that makes the element of largest absolute
-// value positive. For an n×d matrix x, PCA takes O(n·d·min(n, d)) operations. PCA returns an error
-// for fewer than two rows, components outside 1 … min(n, d) for an n×d matrix x, a singular value
-// decomposition that does not converge and, with whiten, a deviation σ_k that is zero to rounding.
+// In the formula of PCA, μ is the mean of the rows, and the columns of V are the eigenvectors of
+// the covariance of the rows, largest variance first. In the formula of PCA, σ_k² is the variance
+// along column k of V, with the divisor n − 1. PCA gives each eigenvector the sign that makes the
+// element of largest absolute value positive. For an n×d matrix x, PCA takes O(n·d·min(n, d))
+// operations. PCA returns an error for fewer than two rows, components outside 1 … min(n, d) for an
+// n×d matrix x, a singular value decomposition that does not converge and, with whiten, a deviation
+// σ_k that is zero to rounding.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
 	x.Check()
 	n, d := x.Rows, x.Cols

@@ -12,14 +12,14 @@ import (
 )
 
 // Centred returns a feature map of the softmax kernel exp(s·xᵀy) that applies phi to x − b for
-// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. With φ = phi and
-// ψ = Keys(phi), Centred gives a query x the features φ(x − b)·exp(s·(x − b/2)ᵀc), and a key y the
-// features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for the zero vector. The
-// argument b of Centred should be the mean of the queries, and c the mean of the keys. The map of
-// Centred is Paired, and is a LogMap, Differentiable or DifferentiableLog if phi is. For n points
-// of R^in and out features, Centred costs O(n·(in + out)) operations more than phi. If phi is no
-// LogMap, the factors in features of Centred overflow above e^709.8 (e^88.7 in float32). Centred
-// returns an error for a phi whose kernel is not kernels.Softmax.
+// queries x and to y − c for keys y. With φ = phi and ψ = Keys(phi), the features of Centred are
+// φ(x − b)·exp(s·(x − b/2)ᵀc) for a query x, and ψ(y − c)·exp(s·bᵀ(y − c/2)) for a key y. A nil b
+// or c of Centred stands for the zero vector. The argument b of Centred should be the mean of the
+// queries, and c the mean of the keys. The map of Centred is Paired, and is a LogMap,
+// Differentiable or DifferentiableLog if phi is. For n points of R^in and out features, Centred
+// costs O(n·(in + out)) operations more than phi. If phi is no LogMap, the factors in features of
+// Centred overflow above e^709.8 (e^88.7 in float32). Centred returns an error for a phi whose
+// kernel is not kernels.Softmax.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }

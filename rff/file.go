@@ -22,11 +22,11 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return archive.Write[T](w, "rff", "map", m)
 }
 
-// Read reads a feature map that Write wrote, to the end of r. The map of Read computes the same
-// features as the map that was written, bit for bit on the same processor and version of this
-// package. Read returns an error for a part of the file that is missing, damaged or unknown, and a
-// file of the other element type (float32 or float64) or of another version of the format. Read
-// uses memory in proportion to the bytes that arrive, not to the sizes that the file claims.
+// Read reads a feature map that Write wrote, to the end of r. The map of Read computes the features
+// of the written map, bit for bit on equal processors and versions of package rff. Read returns an
+// error for a part of the file that is missing, damaged or unknown, and a file of the other element
+// type (float32 or float64) or of another version of the format. Read uses memory in proportion to
+// the bytes that arrive, not to the sizes that the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }

@@ -79,11 +79,12 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 }
 
 // OptimalA returns the number A of SoftmaxOptimal for queries x (n×d), keys y (n'×d) and the kernel
-// exp(scale·xᵀy): (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0 with φ = scale·E‖x+y‖²/d over all pairs of a
-// row of x and a row of y. The number of OptimalA minimises the second moment of the kernel
-// estimate for a pair x, y whose ‖x+y‖² is the mean over all pairs [Likhosherstov et al. 2022]. For
-// n queries and n' keys of R^d, OptimalA takes O((n+n')·d) operations. OptimalA returns an error
-// for an x or y without rows, a scale that is not positive, and squared norms that overflow.
+// exp(scale·xᵀy). With φ = scale·E‖x+y‖²/d over all pairs of a row x and a row y, OptimalA returns
+// (1 − 2φ − √((2φ+1)² + 8φ))/16, which is at most 0. The number of OptimalA minimises the second
+// moment of the kernel estimate for a pair x, y whose ‖x+y‖² is the mean over all pairs
+// [Likhosherstov et al. 2022]. For n queries and n' keys of R^d, OptimalA takes O((n+n')·d)
+// operations. OptimalA returns an error for an x or y without rows, a scale that is not positive,
+// and squared norms that overflow.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err

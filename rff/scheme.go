@@ -28,7 +28,7 @@ type Scheme[T dense.Float] struct {
 	// Kernel is the kernel of the map, nil for none. New does not check Kernel.
 	Kernel kernels.Kernel
 
-	// DF has the derivative of each function in F. Without DF, the map of New has none.
+	// DF has the derivative of each function in F. Without DF, the map of New has no derivatives.
 	DF []func(t T) T
 
 	// DH writes the gradient of H at x into all of dst. DH must be set if DF and H are both set,

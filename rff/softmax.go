@@ -54,8 +54,8 @@ type SoftmaxPositive struct {
 func (SoftmaxPositive) perFrequency() int { return 1 }
 func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(scale=%v)", s.Scale) }
 
-// SoftmaxHyperbolic has the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is Scale:
-// the positive features of every frequency and of its opposite [Choromanski et al. 2021],
+// SoftmaxHyperbolic has positive features of the softmax kernel exp(s·xᵀy), s = Scale, for every
+// frequency and for the opposite frequency [Choromanski et al. 2021]:
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],  R^d → R^2m.
 //
@@ -78,8 +78,8 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 		kernels.Softmax{Gamma: scale}, mse.OfSoftmax(e.kind(), "Choromanski et al. 2021", terms, scale)), nil
 }
 
-// GaussianHyperbolic has the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)): the
-// positive features of every frequency and of its opposite,
+// GaussianHyperbolic has positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)) for every
+// frequency and for the opposite frequency:
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],  R^d → R^2m.
 //

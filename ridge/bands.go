@@ -131,12 +131,12 @@ func checkErrors(errors []float64, outputs int) error {
 	return nil
 }
 
-// For each row of x and each output, Band returns the mean of Predict and the half width of a band:
-// for rows and targets like those of the fit, a new target lies within the half width of the mean
-// with the probability level. With n errors per output in the Bands of the model, the half width is
-// the ⌈level·(n + 1)⌉-th smallest error, or +Inf if there are too few errors for the level, times
-// the factors of Bands.Relative and Bands.Logs. For a model without Bands, Band assumes normal
-// noise. Band panics where Predict panics, and unless the argument level is between 0 and 1.
+// For each row of x and each output, Band returns the mean of Predict and the half width of a band.
+// For rows and targets like those of the fit, a new target lies within the half width of the mean
+// of Band with the probability level. With n errors per output in Bands, the half width is the
+// ⌈level·(n + 1)⌉-th smallest error, times the factors of Bands.Relative and Bands.Logs, or +Inf if
+// n is too small for the level. For a model without Bands, Band assumes normal noise. Band panics
+// where Predict panics, and unless the argument level is between 0 and 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

@@ -29,7 +29,8 @@ type ClassifyOptions struct {
 	// Ratio is the penalty λ of squared weights; 0 stands for the λ of least log-loss.
 	Ratio float64
 
-	// ClassWeights has a factor for each class of the weights of its rows; nil stands for 1.
+	// ClassWeights has a factor for each class, times which the rows of the class count; nil means
+	// 1.
 	ClassWeights []float64
 
 	// Labels has a text for each class, for the file of the classifier; nil means none.

@@ -78,12 +78,12 @@ type Model[T dense.Float] struct {
 }
 
 // Fit fits a Bayesian ridge regression on the features of the map phi to the rows. For a
-// Block[float32] without Weights, of at least 65,280 and at least 128·D rows, Fit sums the products
-// of the D features in float32 and measures the matrix E of rounding errors: Fit sums again in
-// float64 unless the penalty λ > 64·‖E‖. Without Options.Iterative, Fit reads rows of files once.
-// If the iterations end before the tolerance is reached, Fit returns the model so far and a
-// *NotConverged. Fit returns the errors of Sum and Sums.Fit and, with Options.Iterative, an error
-// for a penalty λ too small for float64 or rows that differ from pass to pass.
+// Block[float32] without Weights, of at least 65,280 and at least 128·D rows, Fit sums products of
+// the D features in float32, unless the penalty λ is too small for the rounding errors. Without
+// Options.Iterative, Fit reads rows of files once. If the iterations end before the tolerance is
+// reached, Fit returns the model so far and a *NotConverged. Fit returns the errors of Sum and
+// Sums.Fit and, with Options.Iterative, an error for a penalty λ too small for float64 or rows that
+// differ from pass to pass.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -115,15 +115,15 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 	return s.Fit(ctx, o)
 }
 
-// Fit returns the posterior for the rows of the Sums s and does not change s: for weights ω,
-// features φ, targets y and means φ̄ and ȳ, the regression weights of output j have the mean
-// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. If o.Ratio
-// is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one for all
-// outputs. The penalty λ is at least 2¹⁰ times the rounding error of the Sums. With D features, Fit
-// costs D³/3 multiply-adds for a given penalty λ, and about 25·D³/6 more to choose λ, and needs
-// memory for 5/2·D² numbers of float64. Fit returns an error for no rows, sums that are not finite,
-// sums of squares of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output
-// without a given noise, and a penalty λ too small for the rounding of the sums.
+// Fit returns the posterior of the regression for the rows of the Sums s. For features φ, targets
+// y, weights ω and means φ̄ and ȳ, the regression weights of output j have the mean A⁻¹·Σω(φ −
+// φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ with A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. If o.Ratio is 0 and
+// o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one for all outputs. The
+// penalty λ is at least 2¹⁰ times the rounding error of the Sums. With D features, Fit costs D³/3
+// multiply-adds for a given penalty λ, and about 25·D³/6 more to choose λ, and needs memory for
+// 5/2·D² numbers of float64. Fit returns an error for no rows, sums that are not finite, sums of
+// squares of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without
+// a given noise, and a penalty λ too small for the rounding of the sums.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")

@@ -8,10 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Matrix is the lower-triangular n×n matrix T = Λ + tril(QKᵀ, −1): element (i, j) is λ_i for j = i,
-// 0 for j > i, and for j < i the inner product q_iᵀk_j of row i of Q (n×d) and row j of K (n×d).
-// Diag holds the n elements on the diagonal of the Matrix; a nil Diag means ones. Methods only read
-// a Matrix, and goroutines may share a Matrix.
+// Matrix is the lower-triangular n×n matrix with the number λ_i in row i of the diagonal, and the
+// inner product q_iᵀk_j of row i of Q (n×d) and row j of K (n×d) in place (i, j) below the
+// diagonal. Diag holds the n elements on the diagonal of the Matrix; a nil Diag means ones. Methods
+// only read a Matrix, and goroutines may share a Matrix.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]

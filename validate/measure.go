@@ -37,7 +37,7 @@ type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean of squared errors over all Pairs, and MSEStdErr its standard error.
+	// MSE is the mean of squared errors over all Pairs, and MSEStdErr the standard error of MSE.
 	MSE, MSEStdErr float64
 }
 

@@ -56,7 +56,7 @@ type Result[T dense.Float] struct {
 }
 
 // Fit learns a length-scale ℓ_j for each column j of the points by maximising the evidence
-// (marginal likelihood), and fits a model with the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the
+// (marginal likelihood). The model of Fit has the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the
 // means c of the columns. The map psi must implement rff.Differentiable, and should have a Gaussian
 // or a Matérn kernel of length-scale 1. Fit searches on a sample of the rows, drawn with src, from
 // several starting points, and continues the best search on all rows. A search is L-BFGS on

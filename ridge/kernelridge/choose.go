@@ -27,13 +27,14 @@ type Choice struct {
 
 const SampleRows = 2000
 
-// Choose returns the kernel k among candidates, and the penalty λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the
-// mean of ω·k(x, x) over drawn rows x of weight ω, with the least weighted sum of squared
-// leave-one-out errors on up to 2000 rows drawn with src. With the kernel matrix K, the diagonal
-// matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error
-// at row i for targets y is (My)_i/M_ii. For n drawn rows, Choose takes 26·n³ multiply-adds a
-// kernel. Choose returns an error for an empty slice candidates, an invalid candidate, fewer than
-// two rows of positive weight, targets that do not vary, and kernels without a finite score.
+// Choose returns the kernel among candidates and the penalty λ with the least weighted sum of
+// squared leave-one-out errors on up to 2000 rows drawn with src. Choose tries the penalties 2⁻²⁰,
+// 2⁻¹⁸ … 2⁴ times the mean of ω·k(x, x) over drawn rows x of weight ω. With the kernel matrix K,
+// the diagonal matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the
+// leave-one-out error at row i for targets y is (My)_i/M_ii. For n drawn rows, Choose takes 26·n³
+// multiply-adds a kernel. Choose returns an error for an empty slice candidates, an invalid
+// candidate, fewer than two rows of positive weight, targets that do not vary, and kernels without
+// a finite score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {
