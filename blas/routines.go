@@ -2,9 +2,9 @@ package blas
 
 import gonum "gonum.org/v1/gonum/blas"
 
-// Ssyrk computes the triangle ul of the n×n matrix C = alpha·A·Aᵀ + beta·C in float32, or of C =
-// alpha·Aᵀ·A + beta·C if tA is Trans or ConjTrans. The matrix C must not overlap A, and Ssyrk
-// panics if gonum's Ssyrk panics.
+// Ssyrk computes the upper or lower triangle, as ul says, of the n×n matrix C = alpha·A·Aᵀ + beta·C
+// in float32, or of C = alpha·Aᵀ·A + beta·C if tA is Trans or ConjTrans. The matrix C must not
+// overlap A, and Ssyrk panics if gonum's Ssyrk panics.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0

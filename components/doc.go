@@ -6,8 +6,8 @@
 //	m.ExplainedVarianceRatio()                   // the share of each component
 //
 // A Model is a feature map: ridge.Fit on a Model is regression on principal components. The error
-// of a function reports nil sums, eigenvalues that do not converge, and the end of ctx; a nil ctx
-// panics. docs/learning.md has the limits and the parts of a file.
+// of a function reports sums that are nil or not finite, eigenvalues that do not converge, and the
+// end of ctx; a nil ctx panics.
 //
 // # References
 //

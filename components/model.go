@@ -77,12 +77,12 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// The element of largest absolute value of v_k is positive. If the argument whiten is true, every
-// output of Model.Transform has variance 1 over the rows. For D ≥ 200 features and r ≤ D/16
-// components, FromSums takes about ten products of C with r + 8 vectors in a block Krylov space,
-// and about 10·D³ operations for other sizes. FromSums returns an error for fewer than two rows,
+// In each component, the element of largest absolute value is positive. If the argument whiten is
+// true, every output of Model.Transform has variance 1 over the rows. For D ≥ 200 features and r ≤
+// D/16 components, FromSums takes about ten products of the covariance with r + 8 vectors, and
+// about 10·D³ operations for other sizes. FromSums returns an error for fewer than two rows,
 // components outside 1 … min(n, D) for n rows of D features, constant features, and with whiten a
-// σ_k² ≤ 8·D·2⁻⁵²·σ₁², which is zero to rounding.
+// component whose variance is zero to rounding.
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (m *Model[T]) String() string {
 	return fmt.Sprintf("Components(%v, components=%d, whiten=%v)", m.phi, m.vectors.Rows, m.whiten)
 }
 
-// Map returns the map of the features φ.
+// Map returns the feature map whose features the Model projects.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // ExplainedVariance returns a copy of the variances σ_k² of the components over the n rows of the

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types of a Matrix, without ~: a type switch is exhaustive.
+// Float is the set of element types of a Matrix: a type switch over float32 and float64 is
+// exhaustive.
 type Float interface{ float32 | float64 }
 
 // Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j]. The zero
@@ -45,7 +46,7 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 }
 
 // Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure panics,
-// with a message of both shapes, if dst is neither, and if dst.Check panics.
+// with a message of both shapes, for a dst that is neither zero nor r×c, and if dst.Check panics.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -126,7 +127,7 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[start : start+m.Cols : start+m.Cols]
 }
 
-// RowRange returns a view of the rows from ≤ i < to of m, and panics for a wrong range.
+// RowRange returns a view of the rows from ≤ i < to of m, and panics unless 0 ≤ from ≤ to ≤ m.Rows.
 func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Rows {
@@ -135,7 +136,8 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	return m.view(from, to, 0, m.Cols)
 }
 
-// ColRange returns a view of the columns from ≤ j < to of m, and panics for a wrong range.
+// ColRange returns a view of the columns from ≤ j < to of m, and panics unless 0 ≤ from ≤ to ≤
+// m.Cols.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Cols {

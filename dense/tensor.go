@@ -21,8 +21,8 @@ type Tensor[E Element] struct {
 	BatchStride, HeadStride, Stride int
 }
 
-// NewTensor returns a tensor of b×h matrices of r×c zeros, and panics if a number is negative, or
-// if the tensor takes more than 2⁴⁰ bytes.
+// NewTensor returns a tensor of b×h matrices of r×c zeros, and panics if a side is negative, or if
+// the tensor takes more than 2⁴⁰ bytes.
 func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil {
 		panic(fmt.Sprintf("dense: NewTensor(%d, %d, %d, %d): %v", b, h, r, c, err))
@@ -31,7 +31,7 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 }
 
 // TensorOf returns the tensor of b×h matrices of size r×c with the elements data, one matrix after
-// another, in the memory of data. TensorOf panics if a number is negative or len(data) is not
+// another, in the memory of data. TensorOf panics if a side is negative or len(data) is not
 // b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {

@@ -21,9 +21,8 @@ type Product[T dense.Float] struct {
 
 // RandomProduct draws a product of n independent plane rotations of R^d with uniform planes and
 // angles, with randomness from src [Choromanski et al. 2018]. In RandomProduct, n = 0 means ⌈d·log₂
-// d⌉ rotations, which take a vector x with many coordinates of equal size nearly to a uniform draw
-// from the sphere of radius ‖x‖. RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n >
-// 0 with d = 1, rotations or a vector that take more than 2⁴⁰ bytes, and a nil src.
+// d⌉ plane rotations of R^d. RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0
+// with d = 1, rotations or a vector that take more than 2⁴⁰ bytes, and a nil src.
 func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
@@ -94,8 +93,8 @@ func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
-// Matrix returns the product of the plane rotations as a d×d matrix. For N rotations, Matrix takes
-// 6N·d operations, and panics if d² elements are too many for memory.
+// Matrix returns the product of the plane rotations as a d×d matrix. For a product of N rotations
+// of R^d, Matrix takes 6N·d operations, and panics if d² elements are too many for memory.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {

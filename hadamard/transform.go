@@ -40,7 +40,6 @@ func TransformTransposed[T dense.Float](x []T) {
 // multiplications and a Transform of length len(dst). The argument dst may begin with the first
 // element of x, or be disjoint from x; d must not overlap dst. TransformDiagonal panics if len(dst)
 // is not the order of a Hadamard matrix, if x is longer than dst, and if d and x differ in length.
-// If an element of x or d is NaN or ±Inf and d has no 0, no element of dst is finite.
 func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	p := planOf("length", len(dst))
 	if len(x) > len(dst) || len(d) != len(x) {

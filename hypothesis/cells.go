@@ -15,11 +15,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells holds one sample for a two-sample test as the mean features of cells, which are groups of a
-// fixed number of rows, in 8·D bytes a cell for D features. The test permutes groups of rows, not
-// single rows, and still rejects a true null hypothesis at the level α with at most the probability
-// α. Rows that are in no full cell enter the mean of the sample, but no permutation moves such
-// rows. A Cells must not be used by several goroutines at once.
+// Cells holds one sample for a two-sample test as the mean features of groups of rows, the cells. A
+// two-sample test permutes cells, not single rows, and still rejects a true null hypothesis at the
+// level α with at most the probability α. Rows that are in no full cell enter the mean of the
+// sample, but no permutation moves such rows. A Cells must not be used by several goroutines at
+// once.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -33,7 +33,6 @@ type Cells[T dense.Float] struct {
 	prints *fingerprint.Print
 }
 
-// group holds the mean of features, and the sum of squared distances from the mean.
 type group struct {
 	rows    float64
 	mean    []float64
@@ -68,8 +67,8 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells, of which some 500 suffice. NewCells returns an error for a nil phi, and for size
-// or maxCells below 1 or too large for memory.
+// maxCells cells. NewCells returns an error for a nil phi, and for size or maxCells below 1 or too
+// large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -152,7 +151,6 @@ var (
 	errNoSource = errors.New("hypothesis: src is nil, want a source of randomness")
 )
 
-// row returns the index in the sample of a row of phi.
 func checkFeatures[T dense.Float](name string, phi dense.Matrix[T], row func(i int) int) error {
 	for i := range phi.Rows {
 		for j, v := range phi.Row(i) {

@@ -41,13 +41,15 @@ func (o Options) checked() (Options, error) {
 }
 
 type Result struct {
-	// P is the p-value (1 + n)/(1 + B), for n of B permutations with a statistic at least as large.
+	// P is the p-value (1 + n)/(1 + B), where n of B permutations have at least the statistic of
+	// the data.
 	P float64
 
-	// Statistic is the squared norm of a difference of means, or in Independence of a covariance.
+	// Statistic is the squared norm of the difference of mean features, or, in Independence, of the
+	// covariance of features.
 	Statistic float64
 
-	// Unbiased estimates MMD² in TwoSample, and HSIC in Independence, and may be negative.
+	// Unbiased is an estimate of MMD² without bias in TwoSample, and of HSIC in Independence.
 	Unbiased float64
 
 	Draws int // B
@@ -61,9 +63,10 @@ type Result struct {
 //
 // If all rows are exchangeable, as independent draws of one distribution are, then the p-value p of
 // TwoSample has P(p ≤ α) ≤ α for every number of rows, features and permutations. The feature map
-// of TwoSample must not depend on which rows belong to x. For D features, B permutations and C
-// cells, TwoSample costs m + n feature transforms and O((m + n)·D + B·C·D) operations. TwoSample
-// returns an error for fewer than two rows in x or y, and options out of range.
+// of TwoSample must not depend on which rows belong to x. For m and n rows, D features, B
+// permutations and C cells, TwoSample costs m + n feature transforms and O((m + n)·D + B·C·D)
+// operations. TwoSample returns an error for fewer than two rows in x or y, squares of features
+// that overflow, and options out of range.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

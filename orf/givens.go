@@ -12,19 +12,18 @@ import (
 )
 
 // Givens is the law of frequencies that are the rows, in random order, of products of N random
-// plane rotations of R^d [Choromanski et al. 2018]. In the law Givens, each row has a random sign
-// and a random length from the χ law of d degrees of freedom. The d frequencies of Givens from one
-// product are orthogonal, and every frequency has mean zero and covariance I. The law Givens tends
-// to the law GramSchmidt as the number of plane rotations grows. With the default number of plane
-// rotations, the mean estimate of the Gaussian kernel by Givens is up to 40 % too large where x − y
-// lies along an axis of R^d. With N plane rotations in a product, Project takes 6N operations for
-// each point and product.
+// plane rotations of R^d [Choromanski et al. 2018]. In the law Givens, each row of a product has a
+// random sign and a random length from the χ law of d degrees of freedom. The d frequencies of
+// Givens from one product are orthogonal, and every frequency has mean zero and covariance I. With
+// the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is up
+// to 40 % too large where x − y lies along an axis of R^d. For a point and a product of N plane
+// rotations, Project takes 6N operations.
 type Givens struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
 
-	// Rotations is the number of plane rotations in the product that makes a block of frequencies;
-	// zero means ⌈d·log₂ d⌉. Draw returns an error for Rotations < 0, and for Rotations > 0 in R¹.
+	// Rotations is the number of plane rotations in a product; zero means ⌈d·log₂ d⌉ for R^d. Draw
+	// returns an error for Rotations < 0, and for Rotations > 0 in R¹.
 	Rotations int
 }
 

@@ -24,8 +24,8 @@ type Hadamard struct {
 	// FixedLength gives rows of R^d' the length √d', which biases estimates of the Gaussian kernel.
 	FixedLength bool
 
-	// Factors is the number of factors in the product that makes a block of frequencies; zero means
-	// 3. Draw returns an error for negative Factors.
+	// Factors is the number of Hadamard matrices in a product; zero means 3. Draw returns an error
+	// for negative Factors.
 	Factors int
 }
 

@@ -39,7 +39,7 @@ func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], 
 
 type standardNormal struct{}
 
-// Rounding may make a coordinate of p 0 or 1.
+// Quantile replaces a coordinate 0 or 1 of p, which rounding may make, by 2⁻⁵⁴ or 1 − 2⁻⁵³.
 func (standardNormal) Quantile(dst, p []float64) []float64 {
 	for i, v := range p {
 		dst[i] = distuv.UnitNormal.Quantile(min(max(v, 0x1p-54), 1-0x1p-53))

@@ -20,9 +20,8 @@ import (
 //	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ).
 //
 // The arguments x, y and weights and the leverages h_i of Jackknife are those of LeaveOneOut, and
-// r_i is the result r of Variances at row i. WithBands makes prediction bands of the ratios of
-// Jackknife. Jackknife returns the errors of LeaveOneOut, and an error for a weight of 0, and for a
-// ratio of error to standard deviation that is not finite.
+// r_i is the result r of Variances at row i. Jackknife returns the errors of LeaveOneOut, and an
+// error for a weight of 0, and for a ratio of error to standard deviation that is not finite.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -59,9 +58,10 @@ type Bands[T dense.Float] struct {
 	// Jackknife, so that bands are wide where standard deviations of Predict are large.
 	Relative bool
 
-	// Logs is a model of the logarithms of prediction errors: Model.Band multiplies the half width
-	// of output j at x by exp(max(g_j(x), Least_j)) for the mean g_j of Logs. With Logs, Errors
-	// must be the exponentials of the errors that Logs.LeaveOneOut returns.
+	// Logs is a model of the logarithms of prediction errors, which makes bands wide where errors
+	// are large: Model.Band multiplies the half width of output j by exp(max(g, Least[j])) for the
+	// mean g of Logs. With Logs, Errors must be the exponentials of the errors that
+	// Logs.LeaveOneOut returns.
 	Logs *Model[T]
 
 	// Least has for each output the smallest mean of the model Logs at the rows of the fit.
@@ -135,8 +135,8 @@ func checkErrors(errors []float64, outputs int) error {
 // For rows and targets like those of the fit, a new target lies within the half width of the mean
 // of Band with the probability level. With n errors per output in Bands, the half width is the
 // ⌈level·(n + 1)⌉-th smallest error, times the factors of Bands.Relative and Bands.Logs, or +Inf if
-// n is too small for the level. For a model without Bands, Band assumes normal noise. Band panics
-// where Predict panics, and unless the argument level is between 0 and 1.
+// n is too small for the level. For a model without Bands, Band assumes that the noise is normally
+// distributed. Band panics where Predict panics, and unless the argument level is between 0 and 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

@@ -29,8 +29,7 @@ type ClassifyOptions struct {
 	// Ratio is the penalty λ of squared weights; 0 stands for the λ of least log-loss.
 	Ratio float64
 
-	// ClassWeights has a factor for each class, times which the rows of the class count; nil means
-	// 1.
+	// ClassWeights multiplies the weights of the rows of each class by a number; nil means 1.
 	ClassWeights []float64
 
 	// Labels has a text for each class, for the file of the classifier; nil means none.
@@ -48,8 +47,8 @@ const sampledRows = 2048
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // Classify chooses the penalty λ, the inverse temperature β and, if the loss falls clearly, a
-// mixture of the means f_c that minimise the loss at the rows, or at 2048 of more rows. For n rows
-// and D features, Classify takes n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
+// mixture of the means f_c that minimise the loss at the rows or at a sample of the rows. For n
+// rows and D features, Classify takes n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
 // Classify returns an error for an empty slice maps, a target that is not a class, a class without
 // rows of a weight above 0, and the error of the first map if no map can be fitted.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Choice[T], error) {

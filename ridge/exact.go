@@ -43,8 +43,8 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 // coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise.
 // Standard deviations of a model from WithKernel come from the features and the argument noise, and
 // are too large if the features have few landmarks. For a model from WithKernel, LogEvidence and
-// Weights return zeros, and LeaveOneOut, Jackknife and Gradient return an error. WithKernel returns
-// an error for a zero model, a map without a kernel, and noise ≤ 0.
+// the weights of Weights are 0, and LeaveOneOut, Jackknife and Gradient return an error. WithKernel
+// returns an error for a zero model, a map without a kernel, and noise ≤ 0.
 func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Functions are functions drawn from the posterior of a Model, with joint samples as values. A
-// Functions value never changes, and goroutines may share the value.
+// Functions are functions drawn from the posterior of a Model. A Functions value never changes, and
+// goroutines may share the value.
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -38,7 +38,8 @@ type draws struct {
 
 // For each row of x, Eval writes the values of all functions into a row of dst, and returns dst; a
 // zero dst is allocated. The argument dst must not overlap x, and Eval panics for shapes that do
-// not fit. After Pathwise with N rows, Eval takes N values of the kernel a row.
+// not fit. For functions that Pathwise drew with N rows, Eval takes N values of the kernel for each
+// row of x.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")

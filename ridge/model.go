@@ -16,11 +16,11 @@ import (
 // Options fix the variances, the intercept and the method of a fit. With zero Options a fit chooses
 // all parameters by maximum evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise of the targets; 0 stands for maximum evidence.
+	// Noise is the variance σ² of the noise; 0 stands for the variance of maximum evidence.
 	Noise float64
 
-	// Prior is the prior variance s² of the regression weights: with features φ, the kernel of the
-	// Gaussian process is s²·φ(x)ᵀφ(x′); 0 stands for maximum evidence.
+	// Prior is the prior variance s² of the regression weights, so that s²·φ(x)ᵀφ(x′) is the kernel
+	// of the Gaussian process; 0 stands for the variance of maximum evidence.
 	Prior float64
 
 	// Ratio is the penalty λ = σ²/s², noise over prior variance; 0 stands for maximum evidence.

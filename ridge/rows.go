@@ -13,8 +13,8 @@ import (
 // Rows are data that can be read several times, a block at a time, so that the data need not fit
 // into memory: Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
-	// Blocks yields all rows, in every call again in the order and the blocks of the first call, up
-	// to the first error. A block from Blocks is valid until the next block is read.
+	// Every call of Blocks yields all rows again, in equal blocks and order, up to the first error.
+	// A block from Blocks is valid until the next block is read.
 	Blocks() iter.Seq2[Block[T], error]
 }
 

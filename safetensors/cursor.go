@@ -30,7 +30,6 @@ func newCursor(text []byte) (*cursor, error) {
 		at += size
 	}
 	for at := 0; ; {
-		// faster than the expression, for few escape sequences
 		next := bytes.IndexByte(text[at:], '\\')
 		if next < 0 {
 			break

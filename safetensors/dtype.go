@@ -2,8 +2,8 @@ package safetensors
 
 type DType string
 
-// The DType constants are the element types of the format; in F8_E4M3, E4 means 4 bits of exponent
-// and M3 means 3 bits of mantissa.
+// The DType constants are the element types of the safetensors format. In the name F8_E4M3, E4
+// means 4 bits of exponent and M3 means 3 bits of mantissa.
 const (
 	Bool       DType = "BOOL"    // one byte
 	F4         DType = "F4"      // MXFP4

@@ -38,7 +38,6 @@ type pass[T dense.Float] struct {
 	aliased     bool // dst is v
 
 	steps int
-	// the window that groups compute
 	phase int
 	// the number of shares, 0 before the first window
 	running   int
@@ -129,7 +128,7 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Goroutines start at both ends: the small tasks between, which prepare rows, are left for the end.
+// Piece is task i: the small tasks are in the middle, because goroutines begin at both ends.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)
@@ -191,7 +190,6 @@ func (s *pass[T]) prepare(step int) {
 	}
 }
 
-// before the row is overwritten
 func (s *pass[T]) inspect(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := s.v.Row(i)

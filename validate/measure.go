@@ -21,15 +21,16 @@ import (
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 type Estimate struct {
-	// Truth is the kernel, Mean the mean of the estimates of the kernel over the drawn maps, and
-	// StdErr the standard error of Mean.
+	// Truth is the kernel at a pair of points, Mean the mean of the estimates over the drawn maps,
+	// and StdErr the standard error of Mean.
 	Truth, Mean, StdErr float64
 	// Rounding bounds the rounding error of Mean: the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over draws, for
 	// features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
 	Rounding float64
 	// Z is (Mean − Truth)/√(StdErr² + Rounding²), nearly standard normal for unbiased maps.
 	Z float64
-	// MSE is the mean of squared errors over draws, and MSEStdErr the standard error of MSE.
+	// MSE is the mean of squared errors of the kernel estimate over draws, and MSEStdErr the
+	// standard error of MSE.
 	MSE, MSEStdErr float64
 }
 
@@ -37,7 +38,8 @@ type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean of squared errors over all Pairs, and MSEStdErr the standard error of MSE.
+	// MSE is the mean of squared errors of kernel estimates over all Pairs, and MSEStdErr the
+	// standard error of MSE.
 	MSE, MSEStdErr float64
 }
 

@@ -43,9 +43,8 @@ func (p Prediction) String() string {
 //
 // Without a known formula, Theory returns MSE = NaN and Law = "". Each formula of Theory is exact
 // for finite dimensions and numbers of frequencies, to 10 digits or more, and by quadrature for
-// maps of rff.New; docs/maps.md says more. Theory takes O(d) operations and O(√d) terms of a series
-// for points of R^d, and O(d²) operations for SADERF, ADERF and SDERF. Theory panics if m is nil,
-// and for points x, y or frequencies w whose dimension does not fit m.
+// maps of rff.New; docs/maps.md says more. Theory panics if m is nil, and for points x, y or
+// frequencies w whose dimension does not fit m.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")

@@ -19,7 +19,8 @@ type Options struct {
 	// MaxIterations limits the iterations of each search for length-scales; 0 stands for 60.
 	MaxIterations int
 
-	// Sample is the number of rows for first searches; 0 stands for max(4·D, 2000) for D features.
+	// Sample is the number of random rows of the first searches for length-scales; 0 stands for
+	// max(4·D, 2000) with D features.
 	Sample int
 
 	// Fit calls Progress, unless Progress is nil, after every iteration.

@@ -46,8 +46,7 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is a picture of one or more panels (diagrams) in rows, with common axes. A logarithmic
-// y-axis without a YRange has at most eight decades.
+// Figure is a picture of one or more panels (diagrams) in rows, with common axes.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string

@@ -26,8 +26,6 @@ import (
 //     differences at two steps agree with each other, as they do for a smooth φ;
 //   - Keys of an rff.Paired map has the same dimensions and the same kernel as m, and m as its own
 //     Keys. Check Keys as well if it is another map.
-//
-// For points x of R^d, Map takes the time of some 30 + 3·d calls of m.Transform for x.
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	var f faults
 	if m == nil {

@@ -23,9 +23,6 @@ const points = 70
 //     writes every element of dst and no other element;
 //   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the
 //     result, and shapes that do not fit panic.
-//
-// For m×d frequencies, Projection takes the time of some 30 + 3·d calls of w.Project for 70 points,
-// and for an orf.Transposer of some 30 + 3·m calls of ProjectTransposed.
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	var f faults
 	if w == nil {
