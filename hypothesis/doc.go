@@ -15,6 +15,6 @@
 //	r, err := hypothesis.Compare(ctx, c, d, 999, src)
 //
 // Rows that depend on their neighbours, as in time series, are rejected far too often: use cells of
-// consecutive rows. The error of a function reports nil, NaN and infinite arguments, and the end of
-// ctx; a nil ctx panics.
+// consecutive rows. The error of a function reports nil maps and sources, NaN and infinite numbers,
+// and the end of ctx; a nil ctx panics.
 package hypothesis

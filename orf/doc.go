@@ -16,7 +16,6 @@
 //	Cauchy         independent             Cauchy         O(n·m·d)               O(m·d)
 //
 // A Projection never changes: goroutines may share a Projection. A NaN or infinite coordinate of a
-// point x leaves no element of Wx finite. The error of a function reports nil, NaN and infinite
-// arguments, shapes that do not fit, and frequencies too large for memory. docs/frequencies.md says
-// which ensemble when, and has laws; docs/references.md has the papers.
+// point x leaves no element of Wx finite. The error of a function reports nil laws, projections and
+// sources, NaN and infinite numbers, shapes that do not fit, and frequencies too large for memory.
 package orf

@@ -12,7 +12,7 @@ import (
 // kernel of then, or nil if then has a nil Kernel. The map of Compose is Paired, a LogMap,
 // Differentiable or DifferentiableLog if the map then is. Each method of the map of Compose costs
 // the method of then and one matrix product; Backward costs two products. Compose returns an error
-// if first is not valid, and for a map then of another dimension.
+// for an invalid first, and for a then whose points are not results of first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }

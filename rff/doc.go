@@ -17,7 +17,7 @@
 //
 // Maps never change: goroutines may share a map. The features of a point do not depend on other
 // points or on GOMAXPROCS. A NaN or infinite coordinate makes features of the point NaN or
-// infinite. The error of a function reports nil, NaN and infinite arguments, shapes that do not
-// fit, and more than 2⁴⁰ bytes (2³⁰ on 32-bit systems), unless an argument documents a meaning.
-// docs/maps.md has all maps with errors, derivatives and files; docs/references.md has the papers.
+// infinite. The error of a function reports nil maps, kernels, frequencies and sources, NaN and
+// infinite numbers, shapes that do not fit, and more than 2⁴⁰ bytes (2³⁰ on 32-bit systems), unless
+// an argument documents a meaning.
 package rff

@@ -10,15 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// SoftmaxTrig has cosines and sines as features of the kernel exp(Scale·xᵀy) [Choromanski et al.
-// 2021]:
+// SoftmaxTrig has cosines and sines as features of exp(s·xᵀy), s = Scale [Choromanski et al. 2021]:
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],  R^d → R^2m.
 //
 // Estimates of the kernel by SoftmaxTrig are unbiased for frequencies from N(0, I). The relative
 // error of SoftmaxTrig is largest where the kernel is smallest, so that estimated attention weights
 // may sum to nearly zero, or less; use SoftmaxPositive for attention. The factor e^(s‖x‖²/2) in
-// SoftmaxTrig overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
+// SoftmaxTrig with Scale s is Inf once s‖x‖² exceeds 1419 (177 in float32).
 type SoftmaxTrig struct {
 	Scale float64 // s, above 0
 }

@@ -10,7 +10,7 @@ import (
 
 // Spec is the recipe of a feature map, a value such as Gaussian{} or SDERF{}, from which Draw makes
 // the map. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw draws from
-// Src.
+// the field Src.
 type Spec interface {
 	fmt.Stringer
 
