@@ -18,7 +18,7 @@ import (
 )
 
 // Model is the feature map z onto the first r principal components of features φ(x) ∈ R^D of mean
-// φ̄, where the matrix V (r×D) has the components as rows and σ has their standard deviations:
+// φ̄, for the r×D matrix V of components and the standard deviations σ of components:
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //

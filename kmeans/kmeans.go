@@ -56,8 +56,8 @@ type Clusters[T dense.Float] struct {
 // to the row with the largest ω times squared distance from the nearest centre. For S drawn of N
 // rows of R^d and k clusters, Cluster takes O(S·k·d) operations for each iteration and O(N·k·d) for
 // the labels, in float64. Cluster returns an error for elements that are not finite, a k outside 1
-// … N for N rows (or 1 … Options.Sample), options or a maxIterations out of range, fewer rows of
-// positive weight than k or Sample, a nil src if rows are drawn, and the end of ctx.
+// … N for N rows, options or a maxIterations out of range, fewer rows of positive weight than k or
+// Sample, a nil src if rows are drawn, and the end of ctx.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)

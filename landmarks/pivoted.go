@@ -18,15 +18,14 @@ import (
 )
 
 // Pivoted returns n different rows of x (N×d) as landmarks for rff.Nystroem, by randomly pivoted
-// Cholesky [Chen, Epperly, Tropp & Webber 2023]. Pivoted draws the next landmark with probabilities
-// proportional to k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the Nyström approximation
-// with the landmarks L so far. If the error of the Nyström approximation is at most 2⁻⁴⁰·k(x_i,
-// x_i) at every row x_i, Pivoted draws the remaining landmarks uniformly, and rff.Nystroem may have
-// fewer than n features. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the
-// kernel k and O(N·n²) time, and in good cases O(n²) values and O(n³) time [Epperly, Tropp & Webber
-// 2024]. Pivoted returns an error for a nil k or src, parameters of k out of range, an element of x
-// that is not finite, an n outside 1 … N for N rows, a negative k(x_i, x_i), values of k that are
-// not finite, and the end of ctx.
+// Cholesky [Chen, Epperly, Tropp & Webber 2023], [Epperly, Tropp & Webber 2024]. Pivoted draws the
+// next landmark with probabilities proportional to k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row
+// x_i of the Nyström approximation with the landmarks L so far. If the error of the Nyström
+// approximation is at most 2⁻⁴⁰·k(x_i, x_i) at every row x_i, Pivoted draws the remaining landmarks
+// uniformly, and rff.Nystroem may have fewer than n features. To draw n of N rows, Pivoted takes at
+// most O(N·n) values of the kernel k and O(N·n²) time. Pivoted returns an error for a nil k or src,
+// parameters of k out of range, an element of x that is not finite, an n outside 1 … N for N rows,
+// a negative k(x_i, x_i), values of k that are not finite, and the end of ctx.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {

@@ -104,8 +104,8 @@ func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	return readRows(r, dst.Rows, func(i int) []T { return dst.Row(i) })
 }
 
-// ReadFile returns the elements of the array in the .npy file at path, in C order, converted as
-// [Read] does, or as bool if E is bool, and the shape of the array.
+// ReadFile returns the elements and the shape of the array in the .npy file at path, in C order.
+// ReadFile converts elements as [Read] does, and reads booleans as bool if E is bool.
 func ReadFile[E dense.Element](path string) (elements []E, shape []int, err error) {
 	r, err := Open(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Random returns an unbiased map of random features of the kernel k for points of R^d, about as
-// many as the argument features says, with ‖φ(x)‖² = k(x, x) for the features φ(x) of x:
+// Random returns an unbiased map of random features φ of the kernel k for points of R^d, about as
+// many as the argument features says, with ‖φ(x)‖² = k(x, x):
 //
 //	kernels.Gaussian, Matern   Gaussian, Matern with frequencies of orf.GramSchmidt
 //	kernels.Laplacian, Boxes   Laplacian, Boxes

@@ -59,7 +59,7 @@ type Bands[T dense.Float] struct {
 	Relative bool
 
 	// Logs is a model of the logarithms of prediction errors, which makes bands wide where errors
-	// are large: Model.Band multiplies the half width of output j by exp(max(g, Least[j])) for the
+	// are large. Model.Band multiplies the half width of output j by exp(max(g, Least[j])) for the
 	// mean g of Logs. With Logs, Errors must be the exponentials of the errors that
 	// Logs.LeaveOneOut returns.
 	Logs *Model[T]

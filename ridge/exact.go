@@ -91,9 +91,9 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 }
 
 // Classifier returns a classifier whose scores are the means of the receiver m, a model of class
-// indicators y: the element y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument
-// leftOut has the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i, such as those of LeaveOneOut or
-// of kernelridge.Fit. From the errors leftOut, Classifier computes the inverse temperature and the
+// indicators y: y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument leftOut has
+// the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i, such as those of LeaveOneOut or of
+// kernelridge.Fit. From the errors leftOut, Classifier computes the inverse temperature and the
 // mixture of scores of least loss, as Classify does, and returns the loss too. Classifier returns
 // an error for a zero model, and rows of y that are no indicators.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {

@@ -15,8 +15,8 @@ import (
 )
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for so many
-// features D that D² numbers do not fit into memory or D³ operations take too long. For D features,
-// r = Rank, and k outputs and samples together, a fit takes 8·D·(2r + 5k) bytes.
+// features that a direct fit takes too much memory or time. For D features, r = Rank, and k outputs
+// and samples together, a fit takes 8·D·(2r + 5k) bytes.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner; 0 stands for min(256, D/16), at least 16, with D
 	// features, and −1 for no preconditioner. A larger Rank saves passes over the rows if the

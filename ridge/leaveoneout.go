@@ -18,8 +18,8 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }
 
-// For each row x_i of x, Variances returns the means of the values f_j(x_i) of all outputs j, and
-// two parts g_i and r_i of the variance of f_j(x_i) in units of the noise variance σ_j²,
+// For each row x_i of x, Variances returns the mean of each output, and the parts g_i and r_i of
+// the variance of each output in units of the noise variance:
 //
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //

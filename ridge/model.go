@@ -182,8 +182,8 @@ type Accuracy struct {
 	// Samples is the number of samples of the posterior, or 0 if the posterior is exact.
 	Samples int
 
-	// Bound has for each output, in units of the targets, a bound of the weighted root mean square
-	// difference of the means at the rows from the exact solution; nil for the direct solution.
+	// Bound has for each output a bound of the weighted root mean square difference of the means at
+	// the rows from the exact solution; nil for the direct solution.
 	Bound []float64
 
 	// LogEvidence is the standard error of Model.LogEvidence.

@@ -6,9 +6,9 @@ import "github.com/seed-feabd252/randfeat/dense"
 // dst; a zero-value dst is allocated. The argument dst may be exactly v, but must not overlap v in
 // part, nor Q, K or Diag. For n×d matrices Q and K and an n×p matrix v, Solve takes O(n·d·p)
 // operations and, beyond dst, memory that does not depend on n. The error of Solve is an
-// *ElementError if an element of Diag cannot be a divisor, or if Q, K or v has NaN or ±Inf, and an
-// *OverflowError if the solution leaves the range of the element type. After an error of Solve the
-// elements of dst are undefined.
+// *ElementError if an element of Diag cannot be a divisor, or if Q, K or v has NaN or ±Inf. The
+// error of Solve is an *OverflowError if the solution leaves the range of the element type. After
+// an error of Solve the elements of dst are undefined.
 func (m Matrix[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.solve(dst, v, false, m.tuned())
 }
