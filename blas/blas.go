@@ -10,8 +10,7 @@ import (
 
 // Implementation implements gonum's BLAS interfaces. In float32 and float64, Gemm, and Gemv, Syrk,
 // Trsm and Trmm of large matrices, run on the matrix products of this module. All other routines of
-// Implementation are gonum's. The zero Implementation is ready to use, and several goroutines may
-// share it.
+// Implementation are gonum's. Goroutines may share the zero Implementation.
 type Implementation struct{ reference.Implementation }
 
 var (

@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types of a Matrix: a type switch over float32 and float64 is
-// exhaustive.
+// Float is the set of element types of a Matrix: a type switch over both is exhaustive.
 type Float interface{ float32 | float64 }
 
 // Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j]. The zero
@@ -34,8 +33,7 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix with the elements data, row by row, in the memory of data, and panics
-// if len(data) is not r·c.
+// Of returns the r×c matrix in the memory of data, and panics if len(data) is not r·c.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -136,8 +134,7 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	return m.view(from, to, 0, m.Cols)
 }
 
-// ColRange returns a view of the columns from ≤ j < to of m, and panics unless 0 ≤ from ≤ to ≤
-// m.Cols.
+// ColRange returns a view of columns from ≤ j < to of m, and panics unless 0 ≤ from ≤ to ≤ m.Cols.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Cols {

@@ -30,9 +30,8 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	return TensorOf(b, h, r, c, make([]E, b*h*r*c))
 }
 
-// TensorOf returns the tensor of b×h matrices of size r×c with the elements data, one matrix after
-// another, in the memory of data. TensorOf panics if a side is negative or len(data) is not
-// b·h·r·c.
+// TensorOf returns the tensor of b×h matrices of size r×c, one after another in the memory of data.
+// TensorOf panics if a side is negative or len(data) is not b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))

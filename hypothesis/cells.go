@@ -18,8 +18,7 @@ import (
 // Cells holds one sample for a two-sample test as the mean features of groups of rows, the cells. A
 // two-sample test permutes cells, not single rows, and still rejects a true null hypothesis at the
 // level α with at most the probability α. Rows that are in no full cell enter the mean of the
-// sample, but no permutation moves such rows. A Cells must not be used by several goroutines at
-// once.
+// sample, but no permutation moves such rows. Goroutines must not share a Cells.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -67,8 +66,8 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. NewCells returns an error for a nil phi, and for size or maxCells below 1 or too
-// large for memory.
+// maxCells cells. NewCells returns an error for a nil phi, and a size or maxCells below 1 or too
+// large.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {

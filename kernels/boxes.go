@@ -17,8 +17,7 @@ import (
 //	κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
 //
 // In the formula of Boxes, coordinate j has the thresholds t_jb with the weights w_jb. A threshold
-// t of Boxes is between a and b if a ≤ t < b or b ≤ t < a. Boxes is positive semi-definite with
-// k(x, x) = 1.
+// t of Boxes is between a and b if a ≤ t < b or b ≤ t < a.
 type Boxes struct {
 	// Thresholds (d×B, at least 1×1) has the B thresholds of coordinate j of x ∈ R^d in row j, in
 	// ascending order and in units of x.

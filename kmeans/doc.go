@@ -4,9 +4,8 @@
 //	c, err := kmeans.Cluster(ctx, x, 16, 25, kmeans.Options[float32]{}, rand.NewPCG(1, 2))
 //	c.Centres.Row(c.Labels[i]) // the centre nearest to row i of x
 //
-// The centres serve as landmarks of rff.Nystroem and as centres of a vector quantiser. Kernel
-// k-means is k-means on features φ with φ(x)ᵀφ(y) = k(x, y): pass the result of Transform of a map
-// to Cluster.
+// The centres serve as landmarks of rff.Nystroem. Kernel k-means is k-means on features φ with
+// φ(x)ᵀφ(y) = k(x, y): pass the result of Transform of a map to Cluster.
 //
 // # References
 //

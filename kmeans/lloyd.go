@@ -27,7 +27,6 @@ type search struct {
 	inertia    float64
 }
 
-// If sample is above 0, run finds the centres for that number of drawn points.
 func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {

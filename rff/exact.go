@@ -128,8 +128,8 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 // ELU is the feature map from R^d to R^d that maps every coordinate t to t + 1 for t ≥ 0 and to e^t
 // for t < 0 [Katharopoulos et al. 2020]. Inner products of features of ELU equal kernels.ELU. The
 // map of ELU is a LogMap, with the logarithm log(1 + t) for t ≥ 0 and t for t < 0. A coordinate
-// −Inf gives NaN in Transform and LogTransform of ELU. In methods of ELU, the argument dst may be
-// one of the other arguments.
+// −Inf gives NaN in Transform and LogTransform of ELU. In methods of ELU, dst may be another
+// argument.
 type ELU struct {
 	D int // d, at least 1
 }

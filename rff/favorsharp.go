@@ -133,8 +133,7 @@ func (s SDERF) String() string  { return fmt.Sprintf("SDERF(scale=%v)", s.Scale)
 // x (n×d) and keys like the rows of y (n'×d). FitSDERF sets Basis to the Q of the
 // eigendecomposition scale·E[(x+y)(x+y)ᵀ] = QΛQᵀ over pairs of a query x and a key y. FitSDERF sets
 // element l of Damping to (1 − 2φ − √((2φ+1)² + 8φ))/16 for the eigenvalue φ = Λ_ll. For n queries
-// and n' keys of R^d, FitSDERF takes O((n+n')·d² + d³) operations. FitSDERF returns the errors of
-// FitADERF.
+// and n' keys of R^d, FitSDERF takes O((n+n')·d² + d³) operations.
 func FitSDERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SDERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

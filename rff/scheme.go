@@ -37,8 +37,7 @@ type Scheme[T dense.Float] struct {
 }
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
-// New returns an error for an empty F, a DF of another length, a DH without H or DF, and no DH for
-// H and DF.
+// New returns an error for an empty F, a DF of another length, and a DH without H or DF.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }

@@ -38,8 +38,8 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 	}, trigSlope(e, s.Scale, slope, norm)), nil
 }
 
-// SoftmaxPositive has positive features of the softmax kernel exp(s·xᵀy), s = Scale [Choromanski et
-// al. 2021]:
+// SoftmaxPositive has positive features of the kernel exp(s·xᵀy), s = Scale [Choromanski et al.
+// 2021]:
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],  R^d → R^m.
 //
@@ -92,8 +92,7 @@ func (s GaussianHyperbolic) String() string {
 	return fmt.Sprintf("GaussianHyperbolic(lengthScale=%v)", s.LengthScale)
 }
 
-// GaussianOptimal has positive features of the kernel exp(−‖x−y‖²/(2ℓ²)) [Likhosherstov et al.
-// 2022]:
+// GaussianOptimal has positive features of exp(−‖x−y‖²/(2ℓ²)) [Likhosherstov et al. 2022]:
 //
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.

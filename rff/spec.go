@@ -8,9 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Spec is the recipe of a feature map, a value such as Gaussian{} or SDERF{}, from which Draw makes
-// the map. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw draws from
-// the field Src.
+// Spec is the recipe of a feature map, a value such as Gaussian{}, for Draw. If a field of random
+// numbers of a Spec, such as Matern.Gains, is nil, Draw draws from the field Src.
 type Spec interface {
 	fmt.Stringer
 

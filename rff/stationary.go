@@ -19,9 +19,8 @@ import (
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
-// Estimates of the kernel by Gaussian are unbiased for frequencies from N(0, I), and feature
-// vectors have the norm 1. Estimates by Gaussian vary less over orthogonal frequencies [Yu et al.
-// 2016].
+// Estimates of the kernel by Gaussian are unbiased for frequencies from N(0, I). Estimates by
+// Gaussian vary less over orthogonal frequencies [Yu et al. 2016].
 type Gaussian struct {
 	LengthScale float64 // ℓ, in units of x, above 0
 }

@@ -58,10 +58,9 @@ type Bands[T dense.Float] struct {
 	// Jackknife, so that bands are wide where standard deviations of Predict are large.
 	Relative bool
 
-	// Logs is a model of the logarithms of prediction errors, which makes bands wide where errors
-	// are large. Model.Band multiplies the half width of output j by exp(max(g, Least[j])) for the
-	// mean g of Logs. With Logs, Errors must be the exponentials of the errors that
-	// Logs.LeaveOneOut returns.
+	// Logs is a model of the logarithms of prediction errors, for bands as wide as errors.
+	// Model.Band multiplies the half width of output j by exp(max(g, Least[j])) for the mean g of
+	// Logs. With Logs, Errors must be the exponentials of the errors that Logs.LeaveOneOut returns.
 	Logs *Model[T]
 
 	// Least has for each output the smallest mean of the model Logs at the rows of the fit.

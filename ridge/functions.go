@@ -38,8 +38,8 @@ type draws struct {
 
 // For each row of x, Eval writes the values of all functions into a row of dst, and returns dst; a
 // zero dst is allocated. The argument dst must not overlap x, and Eval panics for shapes that do
-// not fit. For functions that Pathwise drew with N rows, Eval takes N values of the kernel for each
-// row of x.
+// not fit. For functions of Pathwise with N rows, Eval takes N values of the kernel for each row of
+// x.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")

@@ -19,8 +19,8 @@ import (
 // and samples together, a fit takes 8·D·(2r + 5k) bytes.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner; 0 stands for min(256, D/16), at least 16, with D
-	// features, and −1 for no preconditioner. A larger Rank saves passes over the rows if the
-	// penalty λ is small.
+	// features, and −1 for no preconditioner. A larger Rank saves passes over the rows if λ is
+	// small.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, at least 2, for standard deviations, the

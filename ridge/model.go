@@ -82,8 +82,8 @@ type Model[T dense.Float] struct {
 // the D features in float32, unless the penalty λ is too small for the rounding errors. Without
 // Options.Iterative, Fit reads rows of files once. If the iterations end before the tolerance is
 // reached, Fit returns the model so far and a *NotConverged. Fit returns the errors of Sum and
-// Sums.Fit and, with Options.Iterative, an error for a penalty λ too small for float64 or rows that
-// differ from pass to pass.
+// Sums.Fit and, with Options.Iterative, an error for a λ too small for float64 or rows that differ
+// between passes.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err

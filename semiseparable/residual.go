@@ -9,8 +9,7 @@ import (
 )
 
 // ResidualError reports a wrong inverse Y of a Matrix T: T·Y differs from I by more than rounding
-// explains, because a block on the diagonal of T is ill-conditioned. Matrix.Solve tolerates such
-// blocks.
+// explains, because a block on the diagonal of T is ill-conditioned.
 type ResidualError struct {
 	Row      int     // the first row of T·Y − I whose residual exceeds the bound
 	Residual float64 // the residual of the row, relative to the sum of the magnitudes of its terms

@@ -45,10 +45,9 @@ type Measurement struct {
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
 // ≥ 2 random maps. Measure compares the estimates with the kernel that method Kernel of the first
-// map returns. With 30 draws or more, the field Z of each Estimate is nearly normally distributed.
-// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
-// 2⁴⁰, a draw that fails or makes a map of another dimension or with a nil Kernel, a nil src, and
-// the end of ctx.
+// map returns. With 30 draws or more, Z is nearly normally distributed. Measure returns an error
+// for x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a draw that fails or
+// makes a map of another dimension or without Kernel, a nil src, and the end of ctx.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {

@@ -32,7 +32,7 @@ const SampleRows = 2000
 // 2⁻¹⁸ … 2⁴ times the mean of ω·k(x, x) over drawn rows x of weight ω. With the kernel matrix K,
 // the diagonal matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the
 // leave-one-out error at row i for targets y is (My)_i/M_ii. For n drawn rows, Choose takes 26·n³
-// multiply-adds for each kernel. Choose returns an error for an empty slice candidates, an invalid
+// multiply-adds per kernel. Choose returns an error for an empty slice candidates, an invalid
 // candidate, fewer than two rows of positive weight, targets that do not vary, and kernels without
 // a finite score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {

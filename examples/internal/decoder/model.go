@@ -6,7 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
-// Model predicts each token of a text from the tokens before; goroutines must not share it.
+// Model is a decoder: it predicts each token of a text from the tokens before. Goroutines must not
+// share a Model.
 type Model struct {
 	Config
 	embedding *layer.Linear[float32] // Vocabulary×Width
@@ -25,12 +26,14 @@ type block struct {
 }
 
 // Forward returns the logits of the token after each token, a row for each token. The sequences of
-// the given lengths follow one another in tokens.
+// the given lengths follow one another in tokens. Forward panics if a token is not in the
+// vocabulary, or if lengths do not add up to the number of tokens.
 func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
 	return m.out.Apply(none, m.Read(tokens, lengths))
 }
 
-// Read computes the output of all layers, of which logits are a linear map.
+// Read computes all layers as Forward does, and returns their output, of which logits are a linear
+// map.
 func (m *Model) Read(tokens, lengths []int) dense.Matrix[float32] {
 	m.lengths = lengths
 	return m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
@@ -38,7 +41,7 @@ func (m *Model) Read(tokens, lengths []int) dense.Matrix[float32] {
 	})
 }
 
-// attend computes the attention of a block.
+// forward returns the output of all layers. attend computes the attention of a block.
 func (m *Model) forward(tokens []int, attend func(block int, x dense.Matrix[float32]) dense.Matrix[float32]) dense.Matrix[float32] {
 	x := dense.New[float32](len(tokens), m.Width)
 	for i, t := range tokens {
@@ -55,14 +58,17 @@ func (m *Model) forward(tokens []int, attend func(block int, x dense.Matrix[floa
 	return m.norm.Apply(none, x)
 }
 
+// none makes methods allocate their results.
 var none dense.Matrix[float32]
 
-// Projections returns queries, keys and values of a layer in the last call of Forward.
+// Projections returns the queries, keys and values of a layer in the last call of Forward, after
+// rotary positions. Heads are blocks of columns.
 func (m *Model) Projections(layer int) (q, k, v dense.Matrix[float32]) {
 	b := m.blocks[layer]
 	return b.attention.Project(b.last, b.last, b.last, performer.Sequences{Queries: m.lengths})
 }
 
+// Use replaces the attention of a layer.
 func (m *Model) Use(layer int, heads performer.Batch[float32]) error {
 	b := m.blocks[layer]
 	attention, err := b.attention.WithAttention(heads)
@@ -84,10 +90,12 @@ func add(x, y dense.Matrix[float32]) {
 // Batch is sequences one after another, and the token that follows each token.
 type Batch struct{ Tokens, Next, Lengths []int }
 
-// Losses returns −log p of the next token after each token of b, in nats.
+// Losses returns −log p of the next token after each token of b, in nats. Panics are those of
+// Forward.
 func (m *Model) Losses(b Batch) []float64 { return m.losses(m.Read(b.Tokens, b.Lengths), b.Next) }
 
-// losses holds the logits of some rows at a time.
+// losses returns −log p of each target, where p is the softmax of the logits of a row of x. It
+// holds the logits of some rows at a time.
 func (m *Model) losses(x dense.Matrix[float32], targets []int) []float64 {
 	const rows = 256
 	all := make([]float64, x.Rows)
@@ -106,6 +114,7 @@ func (m *Model) losses(x dense.Matrix[float32], targets []int) []float64 {
 	return all
 }
 
+// Size returns the number of parameters.
 func (m *Model) Size() int {
 	perBlock := 2*m.Width + m.Width*(2*m.Heads+2*m.KeyHeads)*m.HeadDim + 3*m.Width*m.Inner
 	tables := 2

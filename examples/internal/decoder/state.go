@@ -7,12 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
+// State holds the attention states of all layers, for the tokens that a model has read.
 type State struct {
 	model  *Model
 	layers []*performer.State[float32]
 }
 
-// NewState returns an error if the attention of a layer has no state.
+// NewState returns a state without tokens. It returns an error if the attention of a layer has no
+// state.
 func (m *Model) NewState() (*State, error) {
 	s := &State{model: m}
 	for i, b := range m.blocks {
@@ -25,6 +27,7 @@ func (m *Model) NewState() (*State, error) {
 	return s, nil
 }
 
+// Clone returns a copy of s, which does not change with s.
 func (s *State) Clone() *State {
 	c := &State{model: s.model}
 	for _, l := range s.layers {
@@ -33,7 +36,8 @@ func (s *State) Clone() *State {
 	return c
 }
 
-// Step reads the next tokens and returns the logits of the token after each, in rows.
+// Step reads the next tokens and returns the logits of the token after each token, a row for each
+// token. Step panics if a token is not in the vocabulary.
 func (s *State) Step(tokens []int) dense.Matrix[float32] {
 	return s.model.out.Apply(none, s.read(tokens))
 }
@@ -44,7 +48,8 @@ func (s *State) read(tokens []int) dense.Matrix[float32] {
 	})
 }
 
-// StepAll steps each of several texts by one token, and reads the weights once for all texts.
+// StepAll reads the next token of each of several texts, which have a State each, and returns the
+// logits of the token after it, a row for each text. It reads the weights once for all texts.
 func (m *Model) StepAll(states []*State, tokens []int) dense.Matrix[float32] {
 	all := make([]*performer.State[float32], len(states))
 	return m.out.Apply(none, m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
@@ -58,7 +63,8 @@ func (m *Model) StepAll(states []*State, tokens []int) dense.Matrix[float32] {
 // Losses reads tokens as Step does, and returns −log p of the next token after each token, in nats.
 func (s *State) Losses(tokens, next []int) []float64 { return s.model.losses(s.read(tokens), next) }
 
-// States with a window have room for the largest number of tokens that they keep.
+// Bytes returns the size of the states of all layers as files. States with a window have room for
+// the largest number of tokens that they keep.
 func (s *State) Bytes() (int, error) {
 	sum := 0
 	for _, l := range s.layers {

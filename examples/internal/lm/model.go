@@ -1,4 +1,5 @@
-// Package lm measures language models of package decoder, with approximations of attention.
+// Package lm measures language models of package decoder. It reads models, cuts texts into
+// sequences of tokens, and replaces the attention of models by approximations.
 package lm
 
 import (
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
+// Model is a decoder with its tokenizer.
 type Model struct {
 	*decoder.Model
 	Tokenizer *bpe.Tokenizer
@@ -23,7 +25,7 @@ type Model struct {
 }
 
 // Open reads config.json, tokenizer.json and model.safetensors of a folder, or the files of
-// model.safetensors.index.json.
+// model.safetensors.index.json. The model has exact attention.
 func Open(dir string, weights safetensors.DType) (*Model, error) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
@@ -58,6 +60,7 @@ func Open(dir string, weights safetensors.DType) (*Model, error) {
 	return m, nil
 }
 
+// readTensors reads model.safetensors of a folder, or else the files of its index.
 func readTensors(dir string) (*safetensors.File, error) {
 	name := filepath.Join(dir, "model.safetensors")
 	file, err := os.Open(name)
@@ -73,6 +76,7 @@ func readTensors(dir string) (*safetensors.File, error) {
 	return safetensors.Read(file)
 }
 
+// Exact returns exact causal attention for the heads of a layer.
 func Exact(c decoder.Config) (none performer.Batch[float32], _ error) {
 	exact, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
@@ -87,8 +91,9 @@ type Head struct {
 	Q, K, V dense.Matrix[float32]
 }
 
-// Gather returns the heads that names lists over a sequence of tokens: layer.head, such as 13.7,
-// divided by blanks, "all", or "" for a head of every third layer.
+// Gather returns the heads that names lists over a sequence of tokens. A name is layer.head, such
+// as 13.7, and names are divided by blanks. "all" lists all heads, and "" a head of every third
+// layer, the last layer among them.
 func (m *Model) Gather(names string, tokens []int) ([]Head, error) {
 	var all []Head
 	add := func(l, h int) { all = append(all, Head{Name: fmt.Sprintf("%d.%d", l, h)}) }
@@ -123,11 +128,13 @@ func (m *Model) Gather(names string, tokens []int) ([]Head, error) {
 	return all, nil
 }
 
+// Loss is a mean loss in nats per token, and the time to compute it.
 type Loss struct {
 	Nats float64
 	Time time.Duration
 }
 
+// Loss returns the mean loss over batches.
 func (m *Model) Loss(batches []decoder.Batch) Loss {
 	start := time.Now()
 	var sum, n float64
@@ -140,7 +147,8 @@ func (m *Model) Loss(batches []decoder.Batch) Loss {
 	return Loss{sum / n, time.Since(start)}
 }
 
-// Compare calls report with the mean loss for each form, and its difference from the first.
+// Compare calls report for each form with the mean loss of the model if all heads have the form,
+// and with the difference from the loss of the first form.
 func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
 	var first float64
 	for i, f := range forms {
