@@ -105,7 +105,6 @@ type fit struct {
 	hidden       bool // the residual is below the rounding of yᵀy
 }
 
-// The next call of at overwrites the factor, which is in p.work.
 func (p *problem) at(ratio float64) (f fit, err error) {
 	p.work = resize(p.work, p.square.Rows, p.square.Rows)
 	a := p.work

@@ -36,7 +36,6 @@ func (b root) rows() int {
 	return b.width
 }
 
-// The elements after the end of row i are 0.
 func (b root) row(i int) []float64 {
 	if b.samples > 0 {
 		return b.data[i*b.width : (i+1)*b.width]

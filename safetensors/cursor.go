@@ -127,7 +127,6 @@ func (c *cursor) integers() ([]int, error) {
 		if !ok || !digits.MatchString(string(n)) {
 			return nil, fmt.Errorf("want a non-negative integer, got %.40s", written(t))
 		}
-		// No int has more than 20 digits.
 		i, err := strconv.Atoi(string(n[:min(len(n), 20)]))
 		if err != nil {
 			return nil, fmt.Errorf("%.40s is beyond an int", n)

@@ -13,9 +13,9 @@ import (
 )
 
 // attendLayers reads queries, keys and values of layer after layer, and writes the outputs of the
-// form, token by token. A layer is int32 heads, heads of keys, tokens and d, then float32 queries,
-// keys and values, all tokens of a head before the next head, little-endian. Outputs are like
-// queries.
+// form, token by token in a state. A layer is int32 heads, heads of keys, tokens and d, then
+// float32 queries, keys and values, all tokens of a head before the next head, little-endian.
+// Outputs are like queries.
 func (s settings) attendLayers(r io.Reader, w io.Writer, f lm.Form) error {
 	in, out := bufio.NewReader(r), bufio.NewWriter(w)
 	for {

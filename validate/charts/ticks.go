@@ -79,7 +79,6 @@ func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 	digits := max(0, -int(math.Floor(math.Log10(step))))
 	var ticks []plot.Tick
 	for i := math.Ceil(lo / step); i*step <= hi; i++ {
-		// The sum turns −0 into 0.
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
 	}
 	return ticks
