@@ -21,8 +21,12 @@ var (
 // Sgemm computes C = alpha·op(A)·op(B) + beta·C in float32, where op(A) is m×k, op(B) is k×n and C
 // is m×n. op(A) is A if the flag tA is NoTrans, and Aᵀ if tA is Trans or ConjTrans; the flag tB
 // selects B or Bᵀ likewise. A, B and C are row-major matrices of strides lda, ldb, ldc, and C must
-// not overlap A or B. Sgemm does not read C if beta is 0. NaN and ±Inf in A and B spread to C even
-// if multiplied by zero, unlike in gonum's Sgemm. Sgemm panics if gonum's Sgemm panics.
+// not overlap A or B. Sgemm does not read C if beta is 0.
+//
+// NaN and ±Inf in A and B spread to C even if multiplied by zero, unlike in gonum's Sgemm. Results
+// do not depend on GOMAXPROCS, but the last bits may differ from gonum's and between types of
+// processors. Sgemm panics if gonum's Sgemm panics. Sgemm takes O(m·n·k) operations, on up to
+// GOMAXPROCS goroutines, and after the first calls allocates nothing.
 func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -38,8 +42,9 @@ func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64
 
 // Sgemv computes y = alpha·op(A)·x + beta·y in float32, where A is m×n, and op(A) is A if the flag
 // tA is NoTrans and Aᵀ if tA is Trans or ConjTrans. In Sgemv, y must not overlap A or x, and beta =
-// 0 means that Sgemv does not read y. Sgemv calls gonum's Sgemv if A is small, or if the increment
-// incX of x or incY of y is not 1. Sgemv panics if gonum's Sgemv panics.
+// 0 means that Sgemv does not read y. Sgemv calls gonum's Sgemv if A has fewer than 2²⁰ elements
+// (2¹⁴ if transposed), or if the increment incX of x or incY of y is not 1. The results of Sgemv
+// agree with those of gonum's Sgemv up to rounding. Sgemv panics if gonum's Sgemv panics.
 func (i Implementation) Sgemv(tA gonum.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
 	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -53,7 +58,8 @@ func (i Implementation) Dgemv(tA gonum.Transpose, m, n int, alpha float64, a []f
 	}
 }
 
-// From so many elements of A on products with its rows are faster than gonum's.
+// leastRows is the number of elements of A from which on products with its rows are faster than
+// gonum's, because processors share the rows.
 const leastRows = 1 << 20
 
 // multiplyVector returns false if gonum's routine is as fast, and in the cases of multiply.
@@ -64,8 +70,8 @@ func multiplyVector[T dense.Float](tA gonum.Transpose, m, n int, alpha T, a []T,
 	return tA == gonum.NoTrans && float64(m)*float64(n) >= leastRows && alpha != 0 && multiply(gonum.NoTrans, gonum.Trans, 1, m, n, alpha, x, n, a, lda, beta, y, m)
 }
 
-// multiply returns false for a product without terms and for arguments that do not fit; gonum's
-// routine then does the work or panics.
+// multiply computes the product and returns true. It returns false for a product without terms and
+// for arguments that do not fit; gonum's routine then does the work or panics.
 func multiply[T dense.Float](tA, tB gonum.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return false

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
+// orders are the largest orders of diagonal blocks that the routines do not halve.
 type orders struct {
 	triangle int // for Trsm and Trmm, which pass such blocks to gonum's routines
 	square   int // for Syrk, which computes both triangles of such blocks
@@ -17,10 +18,10 @@ type orders struct {
 
 var usual = orders{triangle: 16, square: 128}
 
-// the number of columns of B per parallel task, or of rows of B if A is on the right
+// slice is the number of columns of B per parallel task, or of rows of B if A is on the right.
 const slice = 256
 
-// multiply-adds below which gonum's routines are as fast
+// least is the number of multiply-adds below which gonum's routines are as fast.
 const least = 1 << 14
 
 type triangleRoutine[T dense.Float] func(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
@@ -131,7 +132,8 @@ type symmetric[T dense.Float] struct {
 
 var buffers pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
 
-// syrk returns false for arguments that do not fit, and where gonum's routine has little to do.
+// syrk computes one triangle of C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, and returns true. It returns
+// false for C without elements, a product without terms, alpha = 0 and arguments that do not fit.
 func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
 	trans, ok := transposed(tA)
 	if n <= 0 || k <= 0 || alpha == 0 || !ok || ul != gonum.Lower && ul != gonum.Upper {

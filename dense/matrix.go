@@ -9,12 +9,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types of a Matrix: a type switch over both is exhaustive.
+// Float is the set of element types of a Matrix, without ~: a type switch over both is exhaustive.
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j]. The zero
-// Matrix, as an argument dst, asks a function to allocate the result. Several goroutines may read a
-// Matrix, or write disjoint parts of it.
+// Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j]. The zero Matrix
+// is the empty matrix, and as an argument dst asks a function to allocate the result. A Matrix is a
+// value: assignment copies the fields and not the elements. Several goroutines may read a Matrix,
+// or write disjoint parts of it.
 type Matrix[T Float] struct {
 	Rows, Cols int
 	Data       []T
@@ -33,7 +34,7 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix in the memory of data, and panics if len(data) is not r·c.
+// Of returns the r×c matrix in the memory of data, row by row, and panics if len(data) is not r·c.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -43,8 +44,9 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 	return m
 }
 
-// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure panics,
-// with a message of both shapes, for a dst that is neither zero nor r×c, and if dst.Check panics.
+// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure does not
+// change the elements of dst. Ensure panics, with a message of both shapes, for a dst that is
+// neither zero nor r×c, and if dst.Check panics.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -58,6 +60,8 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 
 // Check panics unless the fields of m describe a view inside m.Data: Rows and Cols are not
 // negative, Stride is at least Cols if m has several rows, and Data holds the last element of m.
+// Functions of this module call Check for every argument of type Matrix. The methods At, Set and
+// Row check only indices, because callers use At, Set and Row for every element or row.
 func (m Matrix[T]) Check() {
 	if !m.isView() {
 		panic(m.fault())
@@ -112,7 +116,8 @@ func (m Matrix[T]) checkIndex(i, j int) {
 	}
 }
 
-// Row returns row i of m, in the memory of m, and panics if i is outside [0, m.Rows).
+// Row returns row i of m, a slice of length and capacity Cols that shares the memory of m. Row
+// panics if i is outside [0, m.Rows).
 func (m Matrix[T]) Row(i int) []T {
 	if i < 0 || i >= m.Rows {
 		panic(fmt.Sprintf("dense: row %d outside a %d×%d matrix", i, m.Rows, m.Cols))
@@ -160,9 +165,9 @@ func (m Matrix[T]) Clone() Matrix[T] {
 	return Copy(New[T](m.Rows, m.Cols), m)
 }
 
-// Copy copies the elements of src into dst and returns dst; a zero dst is allocated. Copy rounds
-// float64 to the nearest float32, ties to even, and to ±Inf beyond the range of float32. Copy
-// panics for a dst of another shape than src.
+// Copy copies the elements of src into dst, whose element type may differ, and returns dst; a zero
+// dst is allocated. Copy rounds float64 to the nearest float32, ties to even, and to ±Inf beyond
+// the range of float32; NaN stays NaN. Copy panics for a dst of another shape than src.
 func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)

@@ -14,7 +14,10 @@ type Element interface{ Float | bool }
 // for B sequences, H heads, L tokens and dimension d. Element (b, h, i, j) of a Tensor is
 // Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in the order
 // (sequence, head, token, column), and [SplitHeads] one in the order (sequence, token, head,
-// column). The zero Tensor, as an argument dst, asks a function to allocate the result.
+// column).
+//
+// The zero Tensor stands for no tensor as an optional argument, and as dst asks a function to
+// allocate the result. Several goroutines may read a Tensor, or write disjoint parts of it.
 type Tensor[E Element] struct {
 	Batch, Heads, Rows, Cols        int
 	Data                            []E
@@ -30,8 +33,8 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	return TensorOf(b, h, r, c, make([]E, b*h*r*c))
 }
 
-// TensorOf returns the tensor of b×h matrices of size r×c, one after another in the memory of data.
-// TensorOf panics if a side is negative or len(data) is not b·h·r·c.
+// TensorOf returns the tensor of b×h matrices of size r×c, one after another and row by row in the
+// memory of data. TensorOf panics if a side is negative or len(data) is not b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
@@ -55,9 +58,9 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	}
 }
 
-// JoinHeads copies a tensor t of B×H matrices of L×d elements into the (B·L)×(H·d) matrix dst and
-// returns dst, which is the inverse of [SplitHeads]; a zero dst is allocated. The argument dst must
-// not overlap t, and JoinHeads panics for a dst of another shape.
+// JoinHeads copies a tensor t of B×H matrices of L×d elements, in any order in memory, into the
+// (B·L)×(H·d) matrix dst and returns dst, which is the inverse of [SplitHeads]; a zero dst is
+// allocated. The argument dst must not overlap t, and JoinHeads panics for a dst of another shape.
 func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	t.Check()
 	dst = Ensure(dst, t.Batch*t.Rows, t.Heads*t.Cols)
@@ -67,8 +70,9 @@ func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	return dst
 }
 
-// CopyTensor copies src into dst, whose strides may differ, and returns dst; a zero dst is
-// allocated. The argument dst must not overlap src, and CopyTensor panics for a wrong shape.
+// CopyTensor copies src into dst, of equal or other strides, and returns dst; a zero dst is
+// allocated, one matrix after another. The argument dst must not overlap src, and CopyTensor panics
+// for a dst of another shape.
 func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	src.Check()
 	if dst.IsZero() {
@@ -91,7 +95,8 @@ func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	return dst
 }
 
-// Head returns the matrix of head h of sequence b, in the memory of the tensor t.
+// Head returns the matrix of head h of sequence b, which shares the memory of the tensor t. Head
+// panics if b or h is outside the tensor, or if t.Check panics.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	t.Check()
 	start := t.index(b, h)
@@ -102,7 +107,8 @@ func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	return Matrix[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Stride, Data: t.Data[start:end:end]}
 }
 
-// Row returns row i of head h of sequence b, in the memory of t.
+// Row returns row i of head h of sequence b, a slice of length t.Cols that shares the memory of t.
+// Row panics if b, h or i is outside the tensor, or if t.Check panics.
 func (t Tensor[E]) Row(b, h, i int) []E {
 	t.Check()
 	start := t.index(b, h)
@@ -123,13 +129,15 @@ func (t Tensor[E]) index(b, h int) int {
 	return b*t.BatchStride + h*t.HeadStride
 }
 
+// Shape returns the sides Batch, Heads, Rows and Cols of t.
 func (t Tensor[E]) Shape() [4]int { return [4]int{t.Batch, t.Heads, t.Rows, t.Cols} }
 
 // IsZero reports whether t is the zero Tensor: nil Data and sides of 0.
 func (t Tensor[E]) IsZero() bool { return t.Data == nil && t.Shape() == [4]int{} }
 
-// Check panics unless the fields of t describe a view inside t.Data. Heads and sequences may share
-// elements: HeadStride and BatchStride may be 0.
+// Check panics unless the fields of t describe a view inside t.Data. Sides and strides of t must
+// not be negative, Stride must be at least Cols if Rows > 1, and Data must hold the last element of
+// t. Heads and sequences may share elements: HeadStride and BatchStride may be 0.
 func (t Tensor[E]) Check() {
 	if fault := t.fault(); fault != "" {
 		panic("dense: " + fault)

@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// rand.Rand.IntN draws other numbers where int has 32 bits, and math.Sincos where the compiler
-// fuses products and sums, which the conversions of products below prevent.
+// The functions of this file return the same numbers on every platform. rand.Rand.IntN does not: it
+// draws other numbers where int has 32 bits. math.Sincos does not where the compiler fuses products
+// and sums; the conversions of products below prevent fusion.
 
 // below draws a number below n ≥ 1, uniformly [Lemire 2019].
 func below(n uint64, src rand.Source) int {
@@ -40,7 +41,8 @@ func turn(u uint64) (cos, sin float64) {
 	return c, s
 }
 
-// coefficients of sin x/x − 1 and cos x − 1 as series in x², highest degree first
+// sines and cosines are the coefficients (−1)^k/(2k+1)! of sin x/x − 1 and (−1)^k/(2k)! of cos
+// x − 1 as series in x², highest degree first. The next terms are below 2⁻⁵⁶ for |x| ≤ π/4.
 var (
 	sines = [8]float64{
 		1. / 355687428096000, -1. / 1307674368000, 1. / 6227020800, -1. / 39916800, 1. / 362880, -1. / 5040, 1. / 120, -1. / 6,
@@ -50,6 +52,7 @@ var (
 	}
 )
 
+// series returns z·(c_n + z·(… + z·c_1)).
 func series(z float64, coefficients *[8]float64) float64 {
 	var sum float64
 	for _, c := range coefficients {

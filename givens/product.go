@@ -19,10 +19,12 @@ type Product[T dense.Float] struct {
 	turns []planerot.Turn[T]
 }
 
-// RandomProduct draws a product of n independent plane rotations of R^d with uniform planes and
-// angles, with randomness from src [Choromanski et al. 2018]. In RandomProduct, n = 0 means ⌈d·log₂
-// d⌉ plane rotations of R^d. RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0
-// with d = 1, rotations or a vector that take more than 2⁴⁰ bytes, and a nil src.
+// RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src
+// [Choromanski et al. 2018]. The planes are uniform among the d·(d−1)/2 pairs of axes of R^d, and
+// the angles are uniform in [0, 2π). In RandomProduct, n = 0 means ⌈d·log₂ d⌉ plane rotations. With
+// one seed of src, RandomProduct draws equal planes and angles in float32 and float64.
+// RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, rotations or a
+// vector that take more than 2⁴⁰ bytes, and a nil src.
 func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
@@ -59,13 +61,16 @@ func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error
 	return p, nil
 }
 
+// Dims returns (d, d) for a product of rotations of R^d.
 func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 
+// Len returns the number N of plane rotations in the product.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
 // ApplyVec writes P·x, for the product P of N plane rotations, into dst and returns dst; a nil dst
-// is allocated. The argument dst may be x; a dst that is not x must not overlap x. For N plane
-// rotations, ApplyVec takes 6N operations, and panics for an x or dst of a wrong length.
+// is allocated. The argument dst may be x; a dst that is not x must not overlap x. For a product of
+// N rotations of R^d, ApplyVec takes 6N operations, on the calling goroutine, and panics unless x
+// has length d and dst is nil or has length d.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
@@ -73,22 +78,26 @@ func (p *Product[T]) ApplyVec(dst, x []T) []T {
 }
 
 // ApplyTransposedVec writes Pᵀ·x = P⁻¹·x, for the product P of plane rotations, into dst and
-// returns dst, with the cost and the panics of ApplyVec.
+// returns dst. ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec allocates a
+// nil dst, has the cost and the panics of ApplyVec, and accepts the slice x as dst.
 func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.ApplyInverse(dst, p.turns)
 	return dst
 }
 
-// Apply writes P·x, for the product P of N plane rotations and every row x of a matrix, into dst
-// and returns dst; a zero-value dst is allocated. The argument dst may be exactly the matrix x. For
-// N plane rotations, Apply takes 6N operations a row, and panics for shapes that do not fit.
+// Apply writes P·x, for the product P of N plane rotations and every row x of an n×d matrix, into
+// dst (n×d) and returns dst; a zero-value dst is allocated. The argument dst may be exactly the
+// matrix x. Row i of dst is bit for bit the result of ApplyVec for row i of x. Apply takes 6N
+// operations a row for N plane rotations, on several goroutines. For a product of rotations of R^d,
+// Apply panics unless x is n×d and dst is n×d or the zero value.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
 // ApplyTransposed writes Pᵀ·x, for the product P of plane rotations and every row x of an n×d
-// matrix, into dst (n×d) and returns dst, with the cost and the panics of Apply.
+// matrix, into dst (n×d) and returns dst. ApplyTransposed allocates a zero-value dst, has the cost
+// and the panics of Apply, and accepts exactly the matrix x as dst.
 func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }

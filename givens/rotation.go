@@ -15,8 +15,9 @@ type Rotation[T dense.Float] struct {
 	cos, sin T
 }
 
-// NewRotation returns the rotation by theta radians from axis i towards axis j. NewRotation returns
-// an error for a negative i or j, i = j, and a theta that is NaN or ±Inf.
+// NewRotation returns the rotation by theta radians from axis i towards axis j, with a cosine and a
+// sine that are computed in float64 and rounded once to T. NewRotation returns an error for a
+// negative i or j, i = j, and a theta that is NaN or ±Inf.
 func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
 	case i < 0:
@@ -32,17 +33,20 @@ func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}, nil
 }
 
+// Axes returns the axes i and j of the plane of the rotation, which mixes coordinates i and j.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
-// Inverse returns the rotation by −θ for the rotation by θ.
+// Inverse returns the inverse of a rotation G by θ, which is the rotation by −θ and the transpose
+// of G: g.Inverse().ApplyVec(nil, x) is G⁻¹·x.
 func (g Rotation[T]) Inverse() Rotation[T] {
 	g.sin = -g.sin
 	return g
 }
 
 // ApplyVec writes G·x, for the plane rotation G, into dst and returns dst; a nil dst is allocated.
-// If dst is x, ApplyVec writes only the two elements that the rotation mixes. ApplyVec panics for a
-// dst of a wrong length, and if x lacks a coordinate that the rotation mixes.
+// If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in one
+// of the two coordinates spreads to both. ApplyVec panics if the lengths of x and a non-nil dst
+// differ, and if x lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {

@@ -20,7 +20,8 @@ func primePower(q int) (p, e int, ok bool) {
 
 // character returns the quadratic character χ of GF(q), q = p^e for an odd prime p: 0 at 0, 1 at
 // the other squares, −1 elsewhere. The element c₀ + c₁x + … of GF(p)[x]/f has the index c₀ + c₁p +
-// …. If the powers of x are all elements but 0, the even powers are the squares.
+// …. character tries monic polynomials f of degree e until the powers of x are all elements but 0:
+// then f is irreducible, and the even powers are the squares.
 func character(p, e int) []int8 {
 	q := power(p, e)
 	chi := make([]int8, q)

@@ -5,8 +5,9 @@ import "github.com/seed-feabd252/randfeat/dense"
 // Matrix returns the n×n Hadamard matrix H that Transform multiplies by, with elements ±1 and H·Hᵀ
 // = n·I. For n = 2^k, Matrix returns Sylvester's matrix H_2^k, whose rows are the Walsh functions
 // in natural order [Sylvester 1867]. For an n = h·2^k that is no power of two, Matrix returns the
-// Kronecker product C ⊗ H_2^k with Paley's matrix C of order h [Paley 1933]. Matrix panics if
-// package hadamard has no Hadamard matrix of order n, or n² elements are too many for memory.
+// Kronecker product C ⊗ H_2^k with Paley's matrix C of order h, of the second construction or, if h
+// has none, of the first, which is not symmetric [Paley 1933]. Matrix panics if package hadamard
+// has no Hadamard matrix of order n, or n² elements are too many for memory.
 func Matrix[T dense.Float](n int) dense.Matrix[T] {
 	p := planOf("order", n)
 	m := dense.New[T](n, n)

@@ -8,9 +8,10 @@ import (
 )
 
 // NextOrder returns the smallest order ≥ n of a Hadamard matrix that package hadamard constructs:
-// 2^k, or h·2^k where h ≤ 2048 is q + 1 or 2(q + 1) for certain prime powers q [Paley 1933]. A
-// Transform of length NextOrder(n) may take many times as long as one of length FastOrder(n).
-// NextOrder panics if n < 1 and if no order ≥ n fits in an int.
+// 2^k, or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime
+// power q ≡ 1 (mod 4) [Paley 1933]. For example NextOrder(9) = 12. NextOrder saves length, not
+// time: a Transform takes 377 additions an element at order 1500, and 12 at order 1536. NextOrder
+// panics if n < 1 and if no order ≥ n fits in an int.
 func NextOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: NextOrder(%d), want at least 1", n))
@@ -23,8 +24,10 @@ func NextOrder(n int) int {
 }
 
 // FastOrder returns the smallest order ≥ n of a Hadamard matrix whose Transform takes, by estimate,
-// at most a fifth more time than the fastest: FastOrder(90) = 96 and FastOrder(784) = 1024.
-// FastOrder panics if n < 1 and if no order ≥ n fits in an int.
+// at most a fifth more time than the fastest Transform of an order ≥ n. For example FastOrder(784)
+// = 1024, because a transform of order 784 = 196·4 takes many times as long as one of order 1024,
+// and FastOrder(90) = 96 = 12·8, because order 128 takes longer than order 96. FastOrder panics if
+// n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
@@ -48,7 +51,8 @@ func fastOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// A core without a kernel of its own works element by element on short rows.
+// effort estimates the time of the transform of an order h·2^k, in additions. A core without a
+// kernel of its own reads and writes memory, and works element by element on short rows.
 func effort(h, order int) float64 {
 	width := order / h
 	stages := float64(bits.Len(uint(width)) - 1)
@@ -74,6 +78,7 @@ func nextOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
+// ordersFrom calls f for every h with the least order h·2^k ≥ n, if the order fits in an int.
 func ordersFrom(n int, f func(h, order int)) {
 	consider := func(h int) {
 		k := bits.Len(uint((n - 1) / h))
@@ -89,12 +94,14 @@ func ordersFrom(n int, f func(h, order int)) {
 	}
 }
 
-// plan is Walsh–Hadamard transforms of rows blocks, and then the core across the blocks.
+// plan is the plan of a transform of order n = rows·width, width = 2^k: the Walsh–Hadamard
+// transform of each of rows blocks, and then the core, if rows > 1, across the blocks.
 type plan struct {
 	rows, width int
 	core        *core
 }
 
+// planOf panics if n is not an order. what is the name of n in the message.
 func planOf(what string, n int) plan {
 	if n > 0 && n&(n-1) == 0 {
 		return plan{rows: 1, width: n}
@@ -123,7 +130,8 @@ func (p plan) order() int { return p.rows * p.width }
 
 func isOrder(n int) bool { return n&(n-1) == 0 || coreOrder(n) != 0 }
 
-// coreOrder returns the least h with a construction and n = h·2^k, or 0 for none.
+// coreOrder returns the least h with a construction and n = h·2^k, for an n that is no power of
+// two. It returns 0 if no such h exists.
 func coreOrder(n int) int {
 	if n < 1 {
 		return 0

@@ -9,14 +9,16 @@ import (
 
 const maxCore = 2048
 
-// Paley's first construction for h = p^e + 1, or the second for h = 2(p^e + 1), or none
+// paley is a construction of a Hadamard matrix of order h from GF(p^e): Paley's first for
+// h = p^e + 1, and Paley's second for h = 2(p^e + 1). p = 0 means no construction.
 type paley struct {
 	p, e   int
 	second bool
 }
 
-// Index i has the construction of order 4i. An order with both constructions has the second,
-// because its matrix is symmetric.
+// constructions returns the table whose index i has the construction of order 4i, for orders that
+// are no powers of two. If an order has both constructions, the table has the second, because its
+// matrix is symmetric.
 var constructions = sync.OnceValue(func() *[maxCore/4 + 1]paley {
 	var table [maxCore/4 + 1]paley
 	for i := 1; i < len(table); i++ {
@@ -81,6 +83,7 @@ func (c paley) secondSigns() []int8 {
 	return h
 }
 
+// conference returns S, with 0 on the diagonal and the sign below in the first column.
 func (c paley) conference(below int8) []int8 {
 	chi := character(c.p, c.e)
 	q := len(chi)
@@ -97,6 +100,7 @@ func (c paley) conference(below int8) []int8 {
 	return s
 }
 
+// core is the matrix C of order h, applied after the transforms of order 2^k.
 type core struct{ forward, transposed *fwht.Core }
 
 var cores [maxCore/4 + 1]atomic.Pointer[core]

@@ -13,14 +13,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rotation is a random isometry R from R^d into R^d', a product of factors (1/√d')·H·D of a
-// Hadamard matrix H of order d' and a diagonal matrix D of random signs [Ailon and Chazelle 2006],
-// [Yu et al. 2016]. A Rotation keeps norms and inner products: RᵀR = I. A Rotation never changes,
-// and goroutines may share a Rotation.
+// Rotation is a random isometry R = F_k ⋯ F₁ from R^d into R^d' of factors F_i = (1/√d')·H·D_i,
+// where H is the Hadamard matrix Matrix(d') of an order d' ≥ d and D_i is a diagonal matrix of
+// independent random signs [Ailon and Chazelle 2006], [Yu et al. 2016]. A Rotation from R^d into
+// R^d' pads vectors with d' − d zeros, and keeps norms and inner products: RᵀR = I. A Rotation of k
+// factors holds k·d' numbers. A Rotation never changes, and goroutines may share a Rotation.
 type Rotation[T dense.Float] struct {
 	in   int
 	plan plan
-	// the diagonal of D_i times a scale; the product of the scales is d'^(−k/2)
+	// factors[i] is the diagonal of D_i times a scale. The product of the scales is d'^(−k/2).
 	factors [][]T
 	scratch pool.Of[[]T] // vectors of R^d'
 }
@@ -31,14 +32,15 @@ type RotationOptions struct {
 	Factors int
 
 	// Order is the order of the Hadamard matrix, the length to which vectors of R^d are padded with
-	// zeros. Zero means FastOrder(d).
+	// zeros. Zero means FastOrder(d). NextOrder(d) pads least, but may be hundreds of times slower.
 	Order int
 }
 
-// NewRotation draws the random signs of a Rotation of R^d from src. For each factor, word j drawn
-// from src has the signs of coordinates 64j to 64j + 63, lowest bit first; a bit 1 means −1.
-// NewRotation returns an error for d < 1, negative opts.Factors, an opts.Order that is less than d
-// or no order of a Hadamard matrix, signs that take more than 2⁴⁰ bytes, and a nil src.
+// NewRotation draws the random signs of a Rotation of R^d from src, equal in float32 and float64
+// for one seed. For each factor, word j drawn from src has the signs of coordinates 64j to 64j +
+// 63, lowest bit first; a bit 1 means −1. NewRotation returns an error for d < 1, a d for which no
+// order fits in an int, negative opts.Factors, an opts.Order that is less than d or no order of a
+// Hadamard matrix, signs that take more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {
@@ -70,8 +72,9 @@ func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*
 	return r, nil
 }
 
-// Scales of factors 2j and 2j+1 have the product 1/n: a power of two near 1/√n, which rounds
-// nothing, and the quotient. Only a last factor without a partner has the scale 1/√n.
+// scale returns the scale of factor i of order n. The scales of factors 2j and 2j+1 have the
+// product 1/n: the first is a power of two near 1/√n, which rounds nothing, and the second is the
+// quotient, a power of two if n is one. Only a last factor without a partner has the scale 1/√n.
 func scale[T dense.Float](n, i, factors int) T {
 	half := bits.Len(uint(n)) / 2
 	switch {
@@ -84,6 +87,7 @@ func scale[T dense.Float](n, i, factors int) T {
 	}
 }
 
+// signs returns n elements ±s. The signs are the bits of successive words, lowest bit first.
 func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	x := make([]T, n)
 	var word uint64
@@ -102,13 +106,14 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 // Dims returns the dimension of the vectors to rotate and the dimension of the rotated vectors.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
+// Len returns the number k of factors whose product is the rotation.
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
 // Apply writes R·x_i, for the rotation R from R^d into R^d' and every row x_i of x (n×d), into row
-// i of dst (n×d') and returns dst. Apply allocates a zero-value dst, and panics for shapes that do
-// not fit. If a row of x has a NaN or ±Inf, no element of the rotated row is finite. For a rotation
-// of k factors from R^d into R^d', Apply takes k calls of Transform of length d' for each row. For
-// a rotation from R^d into R^d itself, the argument dst may be x.
+// i of dst (n×d') and returns dst. Apply allocates only a zero-value dst, and panics for shapes
+// that do not fit. For a rotation from R^d into R^d, dst may be exactly x; another dst must not
+// overlap x. If a row of x has a NaN or ±Inf, no element of the rotated row is finite. With k
+// factors, Apply takes k calls of Transform of length d' for each row, on several goroutines.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
@@ -118,8 +123,10 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 
 // ApplyTransposed writes Rᵀ·y, for the rotation R from R^d into R^d' and every row y of an n×d'
 // matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed has the cost and the panics
-// of Apply, and undoes Apply up to rounding. For a rotation from R^d into R^d itself, the argument
-// dst may be y; a dst that is not y must not overlap y.
+// of Apply, allocates only a zero-value dst, and undoes Apply up to rounding. For a y outside the
+// image of R, Rᵀ·y is the x for which R·x is nearest to y. If row i of y has a NaN or ±Inf, no
+// element of row i of the result is finite. For a rotation from R^d into R^d itself, dst may be
+// exactly y; a dst that is not y must not overlap y.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)

@@ -9,7 +9,8 @@ import (
 
 // SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
 // Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times [Fino and
-// Algazi 1976]. SequencyOrder panics unless n is a power of two.
+// Algazi 1976]. After Transform(x), the coefficient of sequency s is x[SequencyOrder(len(x))[s]].
+// SequencyOrder panics unless n is a power of two.
 func SequencyOrder(n int) []int {
 	if n < 1 || n&(n-1) != 0 {
 		panic(fmt.Sprintf("hadamard: SequencyOrder(%d), want a power of two", n))

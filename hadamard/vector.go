@@ -6,9 +6,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// ApplyVec writes R·x, for the rotation R and one vector x, into dst and returns dst, bit for bit
-// as Apply does for a row of a matrix. ApplyVec allocates a nil dst, and panics for an x or dst of
-// a wrong length. The argument dst may begin with the first element of x, or must not overlap x.
+// ApplyVec writes R·x, for the rotation R from R^d into R^d' and one vector x, into dst and returns
+// dst, bit for bit as Apply does for a row of a matrix, on the calling goroutine. ApplyVec
+// allocates only a nil dst, and panics unless x has length d and dst is nil or has length d'. The
+// argument dst may begin with the first element of x, or must not overlap x.
 func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
 	r.apply(dst, x)
@@ -17,8 +18,8 @@ func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 
 // ApplyTransposedVec writes Rᵀ·y, for the rotation R from R^d into R^d' and one vector y, into dst
 // and returns dst, bit for bit as ApplyTransposed does for a row of a matrix. ApplyTransposedVec
-// allocates a nil dst, and panics for a y or dst of a wrong length. The argument dst may begin with
-// the first element of y, or must not overlap y.
+// allocates only a nil dst, and panics unless y has length d' and dst is nil or has length d. The
+// argument dst may begin with the first element of y, or must not overlap y.
 func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
 	if r.in == r.plan.order() {
@@ -50,7 +51,7 @@ func (r *Rotation[T]) apply(dst, x []T) {
 	}
 }
 
-// v is scratch of length d', which may be dst.
+// transpose writes Rᵀ·y into dst. v is scratch of length d', which may be dst.
 func (r *Rotation[T]) transpose(dst, y, v []T) {
 	copy(v, y)
 	for k := len(r.factors) - 1; k > 0; k-- {

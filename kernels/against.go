@@ -19,7 +19,8 @@ type Fixed interface {
 
 	// Gram writes k(x_i, y_j) for the n rows x_i of x and the p fixed points y_j into dst (n×p),
 	// bit for bit as the function Gram does, and returns dst; a zero dst is allocated. The argument
-	// dst must not overlap x, and Gram panics for shapes that do not fit.
+	// dst must not overlap x, and Gram panics for shapes that do not fit. Gram allocates nothing
+	// after the first calls, unless the kernel is or contains Boxes or Pullback.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 

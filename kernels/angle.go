@@ -8,8 +8,10 @@ import (
 )
 
 // Angular is the kernel k(x, y) = 1 − 2θ/π, where θ ∈ [0, π] is the angle between x and y: the
-// expectation of sign(wᵀx)·sign(wᵀy) over isotropic random vectors w [Charikar 2002]. Angular
-// counts the angle between the zero vector and every vector as π/2.
+// expectation of sign(wᵀx)·sign(wᵀy) over isotropic random vectors w [Charikar 2002]. Angular is
+// positive semi-definite on R^d, with values in [−1, 1]: 1 for parallel and −1 for opposite
+// vectors. Angular counts the angle between the zero vector and every vector as π/2, so that k(0,
+// y) = 0, as for features sign(wᵀx) with sign(0) = 0.
 type Angular struct{}
 
 func (k Angular) Eval(x, y []float64) float64 {
@@ -27,13 +29,15 @@ func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
 
 func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 
-// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 at the angle θ [Cho & Saul 2009]:
+// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 [Cho & Saul 2009]:
 //
 //	k(x, y) = ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π = 2·E[Θ(wᵀx)Θ(wᵀy)(wᵀx)ⁿ(wᵀy)ⁿ],  w ~ N(0, I),
 //	J₀ = π − θ,  J₁ = sin θ + (π − θ)·cos θ,  J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ).
 //
-// In the formula of ArcCosine, Θ is the unit step with Θ(0) = ½. ArcCosine counts the angle between
-// the zero vector and every vector as π/2.
+// In the formula of ArcCosine, θ is the angle between x and y, and Θ the unit step with Θ(0) = ½.
+// ArcCosine of order 1 is the kernel of an infinitely wide layer of rectified linear units.
+// ArcCosine is positive semi-definite on R^d, with values in [0, 1] for order 0 and in [0, ∞) for
+// orders 1 and 2. ArcCosine counts the angle between the zero vector and every vector as π/2.
 type ArcCosine struct {
 	// Order is the order n of the arc-cosine kernel: 0, 1 or 2.
 	Order int

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
+// block computes rows of a Gram matrix, with inner products that the parts of a kernel share.
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
@@ -92,6 +93,7 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 	b.repair(dst, k, i)
 }
 
+// repair evaluates k directly at the pairs that fromProducts left NaN.
 func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	for j, v := range dst {
 		if math.IsNaN(v) {

@@ -16,8 +16,10 @@ import (
 //
 //	κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
 //
-// In the formula of Boxes, coordinate j has the thresholds t_jb with the weights w_jb. A threshold
-// t of Boxes is between a and b if a ≤ t < b or b ≤ t < a.
+// In the formula of Boxes, coordinate j has the thresholds t_jb with the weights w_jb; a threshold
+// t is between a and b if a ≤ t < b or b ≤ t < a. Functions in the reproducing kernel Hilbert space
+// of Boxes are sums of step functions of up to three coordinates, as decision trees are. Boxes is
+// positive semi-definite on R^d, with values in [0, 1] and k(x, x) = 1.
 type Boxes struct {
 	// Thresholds (d×B, at least 1×1) has the B thresholds of coordinate j of x ∈ R^d in row j, in
 	// ascending order and in units of x.
@@ -27,6 +29,7 @@ type Boxes struct {
 	Weights dense.Matrix[float64]
 }
 
+// Eval returns the Boxes kernel in O(d·B) time for Thresholds of d×B.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -63,6 +66,7 @@ func (k Boxes) check() error {
 	return nil
 }
 
+// places returns Σ_b w_jb·[t_jb < x_ij] / Σw, or NaN if x_ij is not finite.
 func (k Boxes) places(x dense.Matrix[float64]) dense.Matrix[float64] {
 	if x.Cols != k.Thresholds.Rows {
 		panic(fmt.Sprintf("kernels: points are of R^%d, Boxes.Thresholds is %d×%d", x.Cols, k.Thresholds.Rows, k.Thresholds.Cols))

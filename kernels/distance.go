@@ -2,7 +2,8 @@ package kernels
 
 import "math"
 
-// Dividing before squaring keeps ‖x − y‖²/ℓ² finite wherever the result is.
+// squaredDistance returns ‖x − y‖²/ℓ², NaN if a coordinate is NaN or infinite. Dividing before
+// squaring keeps it finite wherever the result is.
 func squaredDistance(x, y []float64, l float64) float64 {
 	checkLengths(x, y)
 	var q float64
@@ -16,7 +17,8 @@ func squaredDistance(x, y []float64, l float64) float64 {
 	return q
 }
 
-// Below this share of ‖x‖² + ‖y‖², cancellation magnifies the errors of inner products.
+// cancelled is the share of ‖x‖² + ‖y‖² below which ‖x − y‖² is not computed from inner products,
+// because cancellation would magnify their errors by more than 1/cancelled.
 const cancelled = 1.0 / 16
 
 // squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², or by NaN after cancellation.

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// DotProduct is the linear kernel k(x, y) = xᵀy.
+// DotProduct is the linear kernel k(x, y) = xᵀy. DotProduct is positive semi-definite on R^d, of
+// rank at most d, with values in (−∞, ∞).
 type DotProduct struct{}
 
 func (k DotProduct) Eval(x, y []float64) float64 {
@@ -22,10 +23,12 @@ func (k DotProduct) String() string { return "DotProduct{}" }
 
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
 
-// Softmax is the kernel k(x, y) = exp(γ·xᵀy) of dot-product attention, where γ is Gamma. Softmax
-// overflows to +Inf once γ·xᵀy exceeds 709.78 (88.72 in a float32 Gram matrix).
+// Softmax is the kernel k(x, y) = exp(γ·xᵀy) of dot-product attention, where γ is Gamma. Attention
+// on queries and keys of dimension d has γ = 1/√d in exp(γ·xᵀy) [Choromanski et al. 2021]. Softmax
+// is positive definite on R^d, with values in (0, ∞) that overflow to +Inf once γ·xᵀy exceeds
+// 709.78 (88.72 in a float32 Gram matrix).
 type Softmax struct {
-	// Gamma is γ > 0 in exp(γ·xᵀy); zero means 1.
+	// Gamma is γ > 0 in exp(γ·xᵀy), in inverse squared units of x; zero means 1.
 	Gamma float64 `archive:"scale"`
 }
 
@@ -52,11 +55,12 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 	vecmath.Exp(g, g)
 }
 
-// Polynomial is the kernel (γ·xᵀy + c)^p, with γ = Gamma, c = Offset and p = Degree.
+// Polynomial is the kernel (γ·xᵀy + c)^p, with γ = Gamma, c = Offset and p = Degree, positive
+// semi-definite on R^d [Schölkopf & Smola 2002, §2.2].
 type Polynomial struct {
 	// Degree is the exponent p ≥ 1 in (γ·xᵀy + c)^p; zero means 3.
 	Degree int
-	// Gamma is γ > 0 in (γ·xᵀy + c)^p; zero means 1.
+	// Gamma is γ > 0 in (γ·xᵀy + c)^p, in inverse squared units of x; zero means 1.
 	Gamma float64
 	// Offset is the number c ≥ 0 in (γ·xᵀy + c)^Degree.
 	Offset float64

@@ -3,7 +3,8 @@ package kernels
 import "math"
 
 // ELU is the kernel k(x, y) = φ(x)ᵀφ(y) of linear attention, where φ maps every coordinate t to t +
-// 1 for t ≥ 0 and to e^t for t < 0 [Katharopoulos et al. 2020].
+// 1 for t ≥ 0 and to e^t for t < 0 [Katharopoulos et al. 2020]. ELU has values in (0, ∞), and is
+// NaN if a coordinate of x or y is −Inf.
 type ELU struct{}
 
 func (k ELU) Eval(x, y []float64) float64 {
@@ -17,7 +18,7 @@ func (k ELU) Eval(x, y []float64) float64 {
 
 func (k ELU) String() string { return "ELU{}" }
 
-// (e^t − 1) + 1 loses digits for t < 0.
+// elu1 returns elu(t) + 1. For t < 0 this is e^t itself, because (e^t − 1) + 1 loses digits.
 func elu1(t float64) float64 {
 	switch {
 	case math.IsInf(t, -1):

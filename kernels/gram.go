@@ -13,15 +13,21 @@ import (
 const gramRows = 64
 
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
-// and returns dst; a zero dst is allocated. With the zero Matrix as y, Gram writes the n×n Gram
-// matrix of the rows of x, which is exactly symmetric. The argument dst must not overlap x or y.
+// and returns dst; a zero dst is allocated. The argument dst must not overlap x or y. With the zero
+// Matrix as y, Gram writes the n×n Gram matrix of the rows of x, exactly symmetric, with
+// k.Eval(x_i, x_i) on the diagonal. If a coordinate of row x_i or y_j is NaN or infinite, element
+// (i, j) is NaN or ±Inf. Gram panics if Check fails for k, and for shapes that do not fit.
+//
 // Gram calls Eval in float64, from several goroutines at once, for Laplacian, ELU, kernels of your
-// own, and a Boxes or Pullback inside a Sum, Product or Scaled. For kernels of inner products, of
-// distances ‖x−y‖ and of angles, Gram costs one matrix product in T and O(1) for each element. For
-// points of R^d and the unit roundoff u of T, Gram computes ‖x−y‖² with a relative error of at most
-// 32·(d+2)·u, and a Gaussian kernel with an error of at most 12·(d+3)·u. If a coordinate of row x_i
-// or y_j is NaN or infinite, element (i, j) of the Gram matrix is NaN or ±Inf. Gram panics if Check
-// returns an error for k, and for shapes that do not fit.
+// own, and a Boxes or Pullback inside a Sum, Product or Scaled. A Pullback or Boxes that is not
+// inside another kernel transforms each point once. For other kernels, Gram costs one matrix
+// product in T and O(1) for each element.
+//
+// For points of R^d and the unit roundoff u of T, Gram computes ‖x−y‖² with a relative error of at
+// most 32·(d+2)·u, and the angle between x and y with an error of at most 8·(d+2)·u: Gram calls
+// Eval for pairs of points that would be less accurate by the matrix product. A Gaussian kernel by
+// Gram has an error of at most 12·(d+3)·u, and Softmax with Gamma = γ a relative error of up to
+// γ·d·u·‖x‖‖y‖. The result of Gram does not depend on GOMAXPROCS.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()
@@ -61,6 +67,7 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 	return dst
 }
 
+// mirror copies rows lo ≤ i < hi right of the diagonal to their places below the diagonal.
 func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := dst.Row(i)
@@ -70,6 +77,7 @@ func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
+// byProduct is a kernel that is a function of xᵀy, ‖x‖² and ‖y‖².
 type byProduct interface {
 	Kernel
 
@@ -78,7 +86,8 @@ type byProduct interface {
 	fromProducts(g []float64, xx float64, yy []float64)
 }
 
-// A user's type that embeds a byProduct has fromProducts too, but may have another Eval.
+// asByProduct returns a byProduct of this package only, because a user's type that embeds one has
+// fromProducts too, but may have another Eval.
 func asByProduct(k Kernel) (byProduct, bool) {
 	p, ok := k.(byProduct)
 	return p, ok && reflect.TypeOf(k).PkgPath() == reflect.TypeFor[Gaussian]().PkgPath()

@@ -13,10 +13,10 @@ type Kernel interface {
 	Eval(x, y []float64) float64
 }
 
-// Check returns an error for a nil k, and for a parameter of k, or of a kernel inside k, that is
-// out of range. If Check returns an error for a kernel, Gram and Eval panic with the text of the
-// error; Eval of a Pullback ignores NaN and ±Inf in fields. For a Kernel type of your own Check
-// returns nil.
+// Check returns an error for a nil k, and for a parameter of k, or of a kernel inside k such as a
+// term of a Sum, that is out of range; the error names the parameter and its value. If Check
+// returns an error for a kernel, Gram and Eval panic with the text of the error; Eval of a Pullback
+// ignores NaN and ±Inf in fields. For a Kernel type of your own Check returns nil.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")

@@ -6,7 +6,8 @@ import (
 )
 
 // Laplacian is the kernel k(x, y) = exp(−‖x−y‖₁/ℓ), where ℓ is LengthScale and ‖·‖₁ sums absolute
-// values [Rahimi & Recht 2007]. The kernel exp(−‖x−y‖/ℓ) is Matern{Nu: 0.5}, not Laplacian.
+// values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ. Laplacian is positive definite on R^d
+// for every d, with values in (0, 1]. The kernel exp(−‖x−y‖/ℓ) is Matern{Nu: 0.5}, not Laplacian.
 type Laplacian struct {
 	// LengthScale is ℓ > 0 in exp(−‖x−y‖₁/ℓ), in units of x; zero means 1.
 	LengthScale float64

@@ -6,12 +6,14 @@ import (
 	"math"
 )
 
-// Matern is the Matérn kernel of length-scale ℓ and of smoothness ν = 1/2, 3/2 or 5/2, with r =
-// ‖x−y‖ [Rasmussen & Williams 2006, §4.2]:
+// Matern is the Matérn kernel of length-scale ℓ and of smoothness ν = 1/2, 3/2 or 5/2, for which
+// closed forms in the distance r = ‖x−y‖ exist [Rasmussen & Williams 2006, §4.2]:
 //
 //	ν = 1/2:  exp(−r/ℓ)
 //	ν = 3/2:  (1 + √3·r/ℓ) · exp(−√3·r/ℓ)
 //	ν = 5/2:  (1 + √5·r/ℓ + 5r²/(3ℓ²)) · exp(−√5·r/ℓ)
+//
+// Matern is positive definite on every R^d, with values in (0, 1], and 1 exactly where x = y.
 type Matern struct {
 	// Nu is the smoothness ν of the Matérn kernel: 0.5, 1.5 or 2.5; zero means 1.5.
 	Nu float64

@@ -13,8 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Pullback is the kernel K(a(x), a(y)) of points after the affine map a(x) = A·(x − c) + b from R^d
-// to R^r, where c is the field Centre and b the field Offset.
+// Pullback is the kernel k(x, y) = K(a(x), a(y)), which is K after centring, scaling, whitening or
+// a projection of points by the affine map a(x) = A·(x − c) + b from R^d to R^r, where c is the
+// field Centre and b the field Offset.
 type Pullback struct {
 	K Kernel
 	// A is the r×d matrix of a(x) = A·(x − c) + b, at least 1×1.

@@ -7,7 +7,8 @@ import (
 )
 
 // RationalQuadratic is the kernel k(x, y) = (1 + ‖x−y‖²/(2αℓ²))^(−α), where α is Alpha and ℓ is
-// LengthScale: a mixture of Gaussian kernels [Rasmussen & Williams 2006, §4.2].
+// LengthScale: a mixture of Gaussian kernels, and for α → ∞ the Gaussian kernel of length-scale ℓ
+// [Rasmussen & Williams 2006, §4.2]. RationalQuadratic is positive definite, with values in (0, 1].
 type RationalQuadratic struct {
 	// Alpha is α > 0 in (1 + ‖x−y‖²/(2αℓ²))^(−α); zero means 1.
 	Alpha float64
@@ -40,5 +41,6 @@ func (k RationalQuadratic) fromProducts(g []float64, xx float64, yy []float64) {
 
 func (k RationalQuadratic) profile(q float64) float64 {
 	a := orOne(k.Alpha)
+	// Log1p keeps the digits that 1 + q/(2α) loses when α is large.
 	return math.Exp(-a * math.Log1p(q/2/a))
 }

@@ -4,8 +4,9 @@
 //	c, err := kmeans.Cluster(ctx, x, 16, 25, kmeans.Options[float32]{}, rand.NewPCG(1, 2))
 //	c.Centres.Row(c.Labels[i]) // the centre nearest to row i of x
 //
-// The centres serve as landmarks of rff.Nystroem. Kernel k-means is k-means on features φ with
-// φ(x)ᵀφ(y) = k(x, y): pass the result of Transform of a map to Cluster.
+// The centres serve as landmarks of rff.Nystroem, as centres of a vector quantiser, and as
+// summaries of keys. Kernel k-means is k-means on features φ with φ(x)ᵀφ(y) = k(x, y): pass the
+// result of Transform of a map to Cluster. Page docs/learning.md has the objective.
 //
 // # References
 //

@@ -16,48 +16,62 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
+// Options, if zero, make Cluster use all rows and draw the first centres.
 type Options[T dense.Float] struct {
 	// Start has the k centres before the first iteration of Cluster as rows (k×d); if zero, Cluster
 	// draws the first centres by k-means++.
 	Start dense.Matrix[T]
 
-	// Sample is the number of rows that Cluster draws to find the centres; 0 stands for all rows.
+	// Sample is the number of rows that Cluster draws, without replacement, to find the centres; 0
+	// stands for all rows. Cluster labels every row of x, whatever Sample is.
 	Sample int
 
-	// Weights has a weight ω_i ≥ 0 for each row x_i of the argument x of Cluster; nil means 1.
+	// Weights has a weight ω_i ≥ 0 for each row x_i of the argument x of Cluster. If Weights is
+	// nil, every row has the weight 1. A row of weight 2 counts as two equal rows, and a row of
+	// weight 0 gets a label but moves no centre.
 	Weights []T
 
-	// Starts is the number of times that Cluster draws first centres and iterates, to return the
-	// centres of least inertia; 0 stands for 1.
+	// Starts is the number of times that Cluster draws first centres and iterates; 0 stands for 1.
+	// Of several Starts, Cluster returns the centres of least inertia at the drawn rows if Sample
+	// is above 0, and at all rows of x if Sample is 0.
 	Starts int
 
 	// Cluster calls Progress, unless nil, after each iteration, with the number of iterations.
 	Progress func(iterations int)
 }
 
+// Clusters is the result of Cluster: the centres, the label of each row, and the inertia.
 type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
-	// Inertia is Σ_i ω_i·‖x_i − Centres[Labels[i]]‖² over all rows x_i of x with the weights ω_i.
+	// Inertia is Σ_i ω_i·‖x_i − Centres[Labels[i]]‖² over all rows x_i of x with the weights ω_i,
+	// or +Inf if the sum overflows.
 	Inertia float64
 
 	// Iterations is the number of iterations that moved the centres in the best of Options.Starts.
 	Iterations int
 }
 
-// Cluster divides the rows x_i of x (N×d), with the weights ω_i, into k clusters with centres c
-// such that the inertia Σω_i·‖x_i − c_label(i)‖² is small. Cluster draws the first centres from the
-// rows of x by k-means++: each row with probabilities in proportion to ω times the squared distance
-// from the nearest centre drawn before [Arthur & Vassilvitskii 2007]. Cluster iterates Lloyd's
-// algorithm [Lloyd 1982]: every row gets the label of the nearest centre, and every centre moves to
+// Cluster divides the rows x_i of x (N×d), with the weights ω_i, into k clusters with centres c of
+// a small inertia Σω_i·‖x_i − c_label(i)‖², often smaller with several Options.Starts.
+//
+// Cluster draws rows of x as first centres by k-means++: one with probabilities in proportion to ω,
+// and each later row in proportion to ω times the squared distance from the nearest centre drawn
+// before [Arthur & Vassilvitskii 2007]. Cluster iterates Lloyd's algorithm [Lloyd 1982]: every row
+// gets the label of the nearest centre (the first of equally near ones), and every centre moves to
 // the weighted mean of the rows with its label. Cluster stops when an iteration changes no label,
-// and after maxIterations iterations. A centre that is nearest to no row of positive weight moves
-// to the row with the largest ω times squared distance from the nearest centre. For S drawn of N
-// rows of R^d and k clusters, Cluster takes O(S·k·d) operations for each iteration and O(N·k·d) for
-// the labels, in float64. Cluster returns an error for elements that are not finite, a k outside 1
-// … N for N rows, options or a maxIterations out of range, fewer rows of positive weight than k or
-// Sample, a nil src if rows are drawn, and the end of ctx.
+// and after maxIterations iterations; if 0, Cluster only labels the rows. A centre without rows of
+// positive weight moves to the row with the largest ω times squared distance from the nearest
+// centre.
+//
+// For S drawn of N rows of R^d and k clusters, Cluster takes O(S·k·d) operations for each draw of
+// centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32. The
+// clusters do not depend on GOMAXPROCS. The result shares no memory with arguments.
+//
+// Cluster returns an error for elements that are not finite, a k outside 1 … N for N rows (or 1 …
+// Options.Sample), options or a maxIterations out of range, fewer rows of positive weight than k or
+// Sample, a nil src if rows are drawn, and the end of ctx. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)

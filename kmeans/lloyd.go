@@ -27,6 +27,7 @@ type search struct {
 	inertia    float64
 }
 
+// If sample is above 0, run finds the centres for that number of drawn points.
 func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
@@ -131,7 +132,8 @@ func meanOf(ctx context.Context, x dense.Matrix[float64], weights []float64) ([]
 	return mean, ctx.Err()
 }
 
-// Distances from inner products are inaccurate for rows with a large common mean.
+// shift adds a·v to every row. Distances are computed from inner products, which are inaccurate for
+// rows with a large common mean.
 func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
 	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -140,8 +142,8 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// The probability of a point is proportional to its weight times its squared distance from the
-// nearest earlier point, or to its weight if all distances are 0.
+// draw draws k points. The probability of a point is proportional to its weight times its squared
+// distance from the nearest earlier point, or to its weight if all distances are 0.
 func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
 	distances, shares := slices.Repeat([]float64{math.Inf(1)}, x.Rows), make([]float64, x.Rows)

@@ -6,6 +6,7 @@
 // The features of rff.Nystroem are accurate at points that are close to a landmark in the space of
 // the kernel. Uniform draws rows with equal probabilities, and suffices for data of one kind.
 // Pivoted draws each landmark where the error of rff.Nystroem with the earlier landmarks is large,
-// and finds rare points that Uniform misses. The centres of package kmeans also serve as landmarks.
-// docs/references.md has the papers.
+// finds rare points that Uniform misses, and usually has the smallest error. Centres of package
+// kmeans are good landmarks of data with about as many clusters. Landmarks have no weights, because
+// the features depend only on the span of the landmarks. docs/references.md has the papers.
 package landmarks

@@ -17,15 +17,20 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Pivoted returns n different rows of x (N×d) as landmarks for rff.Nystroem, by randomly pivoted
-// Cholesky [Chen, Epperly, Tropp & Webber 2023], [Epperly, Tropp & Webber 2024]. Pivoted draws the
-// next landmark with probabilities proportional to k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row
-// x_i of the Nyström approximation with the landmarks L so far. If the error of the Nyström
-// approximation is at most 2⁻⁴⁰·k(x_i, x_i) at every row x_i, Pivoted draws the remaining landmarks
-// uniformly, and rff.Nystroem may have fewer than n features. To draw n of N rows, Pivoted takes at
-// most O(N·n) values of the kernel k and O(N·n²) time. Pivoted returns an error for a nil k or src,
-// parameters of k out of range, an element of x that is not finite, an n outside 1 … N for N rows,
-// a negative k(x_i, x_i), values of k that are not finite, and the end of ctx.
+// Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
+// randomly pivoted Cholesky. Pivoted draws the next landmark with probabilities proportional to
+// k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the Nyström approximation with the
+// landmarks L so far. The mean error decreases with n almost as fast as the error of the best
+// feature map of rank n [Chen, Epperly, Tropp & Webber 2023]. If all errors are at most 2⁻⁴⁰·k(x_i,
+// x_i), Pivoted draws the others uniformly, and rff.Nystroem may have fewer than n features.
+//
+// Each row that Pivoted proposes, of at least n, takes O(n) values of the kernel k and O(n²) time,
+// in float64 [Epperly, Tropp & Webber 2024]. To draw n of N rows, Pivoted takes at most O(N·n)
+// values of k, O(N·n²) time, and memory for N·n numbers.
+//
+// Pivoted returns an error for a nil k or src, parameters of k out of range, an element of x that
+// is not finite, an n outside 1 … N for N rows, a negative k(x_i, x_i), values of k that are not
+// finite, and the end of ctx. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {

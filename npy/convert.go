@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
-// at is the index of the element that an error reports.
+// convert converts r.bytes to dst. at is the index of the element that an error reports.
 func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	switch dst := any(dst).(type) {
 	case []bool: // ReadFile has checked that the file has booleans

@@ -66,6 +66,7 @@ func newReader(file io.Reader, size int64) (*Reader, error) {
 
 const quoted = `u?('[^'\\]*'|"[^"\\]*")`
 
+// entry matches a key, a string, a truth value, a tuple or the rest of the header, and a comma.
 var entry = regexp.MustCompile(`(?s)^\s*` + quoted + `\s*:\s*(?:` + quoted + `|(True|False)|(\([0-9L,\s]*\))|([\[(].*))\s*(,?)`)
 
 var ending = regexp.MustCompile(`^\s*\}\s*$`)
@@ -132,7 +133,8 @@ func unsupported(descr string) error {
 	return fmt.Errorf("dtype %.40s, want floats ('<f2', '<f4', '<f8'), bfloat16 ('|V2'), integers or booleans; numpy.ndarray.astype converts most others", descr)
 }
 
-// long permits the long integers of Python 2, such as 3L.
+// setShape sets the sides of an array whose elements have the given number of bytes. long permits
+// the long integers of Python 2, such as 3L.
 func (r *Reader) setShape(text string, bytes int64, long bool) error {
 	inside := strings.TrimSpace(text[1 : len(text)-1])
 	sides := strings.Split(inside, ",")

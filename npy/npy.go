@@ -6,12 +6,15 @@
 //	q, shape, err = npy.ReadZip[float32]("heads.npz", "q")         // an array of numpy.savez
 //
 // A [Reader] reads some rows at a time, in memory that does not depend on the number of rows. The
-// package reads floats of 16, 32 and 64 bits, bfloat16, integers and booleans, in C or Fortran
-// order, from headers that numpy.load reads without pickle. An integer that the type of the result
-// does not represent exactly is an error. Bytes after the elements, which NumPy ignores, are an
-// error. The format has no checksum, so that damaged elements are read as other numbers. NumPy has
-// no type bfloat16: the package reads and writes bfloat16 as '|V2', so that
-// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers.
+// package reads floats of 16, 32 and 64 bits, bfloat16, integers and booleans, of any rank, in C or
+// Fortran order, from headers that numpy.load reads without pickle, and writes floats and booleans
+// in C order. NumPy has no type bfloat16: the package reads '|V2' and '<V2' as bfloat16 and writes
+// '|V2', so that numpy.load(path).view(ml_dtypes.bfloat16) has the numbers.
+//
+// An integer that the type of the result does not represent exactly is an error. The package does
+// not trust a file: it compares the header with the size of the file before it allocates memory.
+// Bytes after the elements, which NumPy ignores, are an error. The format has no checksum, so that
+// damaged elements are read as other numbers.
 package npy
 
 import (
@@ -29,10 +32,12 @@ import (
 type Reader struct {
 	Shape []int // the shape of the array, empty for a scalar
 
-	// Type is the element type of the array by NumPy's name, such as float64 or bfloat16.
+	// Type is the element type of the array: float64, float32, float16, bfloat16, bool, int8,
+	// int16, int32, int64, uint8, uint16, uint32 or uint64.
 	Type string
 
-	// Rows is the first side of the array, and Cols is the product of all other sides.
+	// Rows is the first side of the array, and Cols is the product of all sides but the first. For
+	// a scalar, Rows and Cols are 1. For an empty array, Rows or Cols is 0.
 	Rows, Cols int
 
 	file  io.Closer
@@ -80,7 +85,7 @@ func NewReader(file io.Reader, size int64) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file that Open has opened.
+// Close closes the file that Open has opened, and does nothing to a Reader of NewReader.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
@@ -89,10 +94,12 @@ func (r *Reader) Close() error {
 }
 
 // Read fills dst, of r.Cols columns, with the next rows of the array and returns the number of rows
-// read, which is 0 after the last row. Read rounds float64 to float32 if T is float32, and converts
-// all other numbers exactly; booleans become 0 and 1. Read returns an error for an integer that T
-// does not represent exactly, and for a file that ends too early. Read panics if r is nil, or if
-// dst.Cols is not r.Cols. For an array in Fortran order, Read seeks once for each column.
+// read. If fewer than dst.Rows rows are left, Read reads those, and then returns 0. Read rounds
+// float64 to float32 if T is float32, converts other numbers exactly, and booleans to 0 and 1.
+//
+// Read returns an error for an integer that T does not represent exactly, and for a file that ends
+// too early. Read panics if r is nil, or if dst.Cols is not r.Cols. For an array in Fortran order,
+// Read seeks once for each column: Read of a thousand rows or more is almost as fast as in C order.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {
@@ -104,8 +111,9 @@ func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	return readRows(r, dst.Rows, func(i int) []T { return dst.Row(i) })
 }
 
-// ReadFile returns the elements and the shape of the array in the .npy file at path, in C order.
-// ReadFile converts elements as [Read] does, and reads booleans as bool if E is bool.
+// ReadFile returns the elements of the array in the .npy file at path, in C order, and the shape of
+// the array. ReadFile converts numbers to float32 or float64 as [Read] does, and reads booleans as
+// bool if E is bool. The error of ReadFile names the file.
 func ReadFile[E dense.Element](path string) (elements []E, shape []int, err error) {
 	r, err := Open(path)
 	if err != nil {

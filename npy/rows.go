@@ -39,6 +39,7 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	}
 	for column := range r.Cols {
 		j := r.place(column)
+		// A read of all rows has no gaps between columns and needs no other seek.
 		if n < r.Rows || column == 0 {
 			at := r.start + (int64(column)*int64(r.Rows)+int64(r.done))*int64(r.width)
 			if _, err := r.columns.Seek(at, io.SeekStart); err != nil {
@@ -62,7 +63,7 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	return n, nil
 }
 
-// The index in Fortran order becomes that in C order.
+// place returns the index in C order of the column with the given index in Fortran order.
 func (r *Reader) place(column int) int {
 	at := 0
 	for _, n := range r.Shape[1:] {

@@ -14,11 +14,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
-// Element is the set of the element types that Write and WriteFile accept.
+// Element is the set of the element types that Write and WriteFile accept. Function half.Encode
+// converts float32 or float64 to half.Float16 or half.BFloat16.
 type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to the .npy file at
-// path. After an error of WriteFile, a file at path is unchanged.
+// path, which WriteFile creates or replaces. WriteFile writes to a temporary folder beside path and
+// moves the complete file to path, so that after an error a file at path is unchanged.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -27,8 +29,8 @@ func WriteFile[E Element](path string, elements []E, shape ...int) error {
 }
 
 // Write writes an array of the given shape, whose elements are in C order, to w in version 1.0 of
-// the format .npy, little-endian. Write returns an error for a shape that does not fit the number
-// of elements, and the error of w.Write.
+// the format .npy, little-endian. Equal arrays give equal bytes. Write returns an error for a shape
+// that does not fit the number of elements, and the error of w.Write.
 func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -49,6 +51,7 @@ func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
 	b.WriteString(head)
 	writeElements(b, elements)
+	// A bufio.Writer keeps its first error.
 	return b.Flush()
 }
 

@@ -8,8 +8,9 @@ import (
 )
 
 // Cauchy is the law of frequencies whose coordinates are independent standard Cauchy variables, the
-// spectral law of the Laplacian kernel exp(−‖x−y‖₁) [Rahimi and Recht 2007]. Of the Specs of
-// feature maps, rff.Draw accepts only rff.Laplacian with Cauchy frequencies.
+// spectral law of the Laplacian kernel exp(−‖x−y‖₁) [Rahimi and Recht 2007]. Cauchy frequencies
+// have no moments and are not isotropic, so that rff.Laplacian is the only Spec of a feature map
+// that rff.Draw accepts with Cauchy frequencies.
 type Cauchy struct{}
 
 func (Cauchy) ensemble() {}

@@ -15,7 +15,10 @@
 //	Halton         all dependent           Gaussian       O(n·m·d)               O(m·d·log m)
 //	Cauchy         independent             Cauchy         O(n·m·d)               O(m·d)
 //
-// A Projection never changes: goroutines may share a Projection. A NaN or infinite coordinate of a
-// point x leaves no element of Wx finite. The error of a function reports nil laws, projections and
-// sources, NaN and infinite numbers, shapes that do not fit, and frequencies too large for memory.
+// Draws are made in float64 and rounded once. A Projection never changes: goroutines may share a
+// Projection. The result for a row depends neither on other rows nor on GOMAXPROCS. A NaN or
+// infinite coordinate of a point x leaves no element of Wx finite. The error of a function reports
+// nil laws, projections and sources, NaN and infinite numbers, shapes that do not fit, and
+// frequencies too large for memory. docs/frequencies.md says which ensemble when, and has laws;
+// docs/references.md has the papers.
 package orf

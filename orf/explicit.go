@@ -15,6 +15,7 @@ type explicit[T dense.Float] struct {
 	back       transpose[T]
 }
 
+// newExplicit returns the projection with the frequencies w, which it keeps, drawn from the law e.
 func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	p := &explicit[T]{w: w}
 	p.back.frequencies = func() dense.Matrix[T] { return w }

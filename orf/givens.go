@@ -11,13 +11,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Givens is the law of frequencies that are the rows, in random order, of products of N random
-// plane rotations of R^d [Choromanski et al. 2018]. In the law Givens, each row of a product has a
-// random sign and a random length from the χ law of d degrees of freedom. The d frequencies of
-// Givens from one product are orthogonal, and every frequency has mean zero and covariance I. With
-// the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is up
-// to 40 % too large where x − y lies along an axis of R^d. For a point and a product of N plane
-// rotations, Project takes 6N operations.
+// Givens is the law of frequencies in blocks of d: a block is the rows, in random order, of a
+// product of N random plane rotations of R^d, each row times a random sign and a random length from
+// the χ law of d degrees of freedom [Choromanski et al. 2018]. If d does not divide m, the last
+// block has m mod d frequencies. The frequencies of one block of Givens are orthogonal, and every
+// frequency has mean zero and covariance I.
+//
+// With the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is
+// up to 40 % too large where x − y lies along an axis of R^d, and 2 to 5 % too small for x − y =
+// 1.5·(1, …, 1)/√d. For a point and a block of N plane rotations, Project takes 6N operations, by
+// default O(log d) for each frequency of full blocks.
 type Givens struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool

@@ -10,10 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// GramSchmidt is the law of frequencies whose directions are, d at a time, the columns of a
-// Haar-distributed orthogonal d×d matrix [Mezzadri 2007], [Yu et al. 2016]. The lengths of
-// frequencies of GramSchmidt are independent draws from the χ law of d degrees of freedom. Without
-// FixedLength, every frequency of GramSchmidt is a standard Gaussian vector of R^d.
+// GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
+// of a Haar-distributed orthogonal d×d matrix [Mezzadri 2007], and the lengths are independent
+// draws from the χ law of d degrees of freedom [Yu et al. 2016]. Without FixedLength, every
+// frequency of GramSchmidt is a standard Gaussian vector of R^d, but the frequencies of a block are
+// orthogonal up to rounding. If d does not divide m, the last block has m mod d frequencies.
 type GramSchmidt struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -31,6 +32,7 @@ func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Proje
 	return rounded[T](w, e), nil
 }
 
+// haar returns m frequencies in blocks of d: rows of Haar-distributed matrices after arrange.
 func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
 	w, err := unrounded(m, d)
 	if err != nil {
@@ -53,8 +55,9 @@ func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix
 	return w, nil
 }
 
-// Gaussian rows become the first rows of a Haar-distributed matrix, because each new row has a
-// positive inner product with the old one.
+// orthogonalise applies Gram–Schmidt to the r ≤ d rows of a: new row i has length 1, a positive
+// inner product with old row i, and is orthogonal to the old rows before it. Gaussian rows become
+// the first r rows of a Haar-distributed matrix.
 func orthogonalise(a dense.Matrix[float64]) {
 	q := blas64.General(dense.Transpose(dense.Matrix[float64]{}, a))
 	tau := make([]float64, a.Rows)

@@ -10,16 +10,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Hadamard is the law of structured orthogonal random features (SORF): frequencies are the rows, in
-// random order, of products of k matrices (1/√d')·H·D of a Hadamard matrix H of order d' and random
-// diagonal matrices D of signs [Yu et al. 2016]. In the law Hadamard, each row of a product has an
-// independent length from the χ law of d' degrees of freedom. For frequencies of R^d, the order d'
-// of the Hadamard matrix is hadamard.FastOrder(d), and a frequency is the first d of the d'
-// coordinates of a row. Every frequency of Hadamard has mean zero and covariance I, and the
-// frequencies of one product are orthogonal if d' = d. Frequencies of Hadamard are not exactly
-// Gaussian: with 3 factors, the Gaussian kernel at x − y = 1.5·e₁ has a bias of −4 % for d = 8 and
-// −0.9 % for d = 16. Project of n points takes O(n·m·log d) operations for m frequencies of
-// Hadamard, and never forms the matrix of frequencies.
+// Hadamard is the law of frequencies of structured orthogonal random features (SORF): a block is
+// the rows, in random order, of a product of k factors (1/√d')·H·D_i of a Hadamard matrix H of
+// order d' and diagonal matrices D_i of random signs, each row times an independent length from the
+// χ law of d' degrees of freedom [Yu et al. 2016], [Choromanski et al. 2017]. For frequencies of
+// R^d, the order d' of the Hadamard matrix is hadamard.FastOrder(d), and a frequency is the first d
+// of the d' coordinates of a row. If d' does not divide m, the last block has m mod d' frequencies.
+//
+// The frequencies of one block are orthogonal if d' = d, and every frequency has mean zero and
+// covariance I. Frequencies of Hadamard are not exactly Gaussian: with 3 factors, estimates of the
+// Gaussian kernel at x − y = 1.5·e₁ have a bias of −4 % for d = 8, −0.9 % for d = 16, and none that
+// is measurable for d = 64. With 1 factor, the bias is large for sparse x − y in any R^d.
+//
+// For n points and m frequencies of R^d in full blocks, Project takes O(n·m·log d) operations, and
+// never forms the matrix of frequencies.
 type Hadamard struct {
 	// FixedLength gives rows of R^d' the length √d', which biases estimates of the Gaussian kernel.
 	FixedLength bool

@@ -15,10 +15,13 @@ import (
 const maxHalton = 1000
 
 // Halton is the law of frequencies that fill R^d more evenly than independent frequencies: points
-// of a randomised Halton sequence in [0, 1]^d, each coordinate taken through the inverse of the
-// normal distribution function [Owen 2017]. Every frequency of Halton is a standard Gaussian
-// vector, so that kernel estimates are unbiased. Halton lowers the variance of kernel estimates
-// most in few dimensions [Yang et al. 2014]. In R^d, Halton needs d ≤ 1000.
+// of a Halton sequence in [0, 1]^d, with a random permutation of every digit, each coordinate taken
+// through the inverse of the normal distribution function [Owen 2017]. Draw returns an error for
+// Halton in R^d with d > 1000.
+//
+// Every frequency of Halton is a standard Gaussian vector, so that kernel estimates are unbiased.
+// For the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and 64 frequencies, the variance is 13 %, 33
+// %, 55 %, 81 % and 100 % of the variance with IID for d = 2, 4, 8, 16 and 64 [Yang et al. 2014].
 type Halton struct{}
 
 func (Halton) ensemble() {}

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// IID is the law of independent standard Gaussian frequencies [Rahimi and Recht 2007].
+// IID is the law of independent standard Gaussian frequencies [Rahimi and Recht 2007]. With
+// FixedLength, IID frequencies of R^d are independent and uniform on the sphere of radius √d.
 type IID struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -42,6 +43,7 @@ func gaussian(x []float64, rng *rand.Rand) {
 	}
 }
 
+// direction fills x with a uniform draw from the sphere of the given radius.
 func direction(x []float64, radius float64, rng *rand.Rand) {
 	norm := 0.0
 	for norm == 0 { // in R¹ that may happen

@@ -28,7 +28,8 @@ type Projection[T dense.Float] interface {
 }
 
 // Drawn is a Projection that reports the probability law of the frequencies, as projections of
-// Draw, FromMatrix and Read do.
+// Draw, FromMatrix and Read do. For a Projection of your own, validate.Theory knows the mean and
+// variance of kernel estimates only if the Projection has the method Ensemble.
 type Drawn[T dense.Float] interface {
 	Projection[T]
 
@@ -37,7 +38,8 @@ type Drawn[T dense.Float] interface {
 }
 
 // Transposer is a Projection that also multiplies by Wᵀ, which turns gradients with respect to Wx
-// into gradients with respect to x. Projections of package orf implement Transposer.
+// into gradients with respect to x. Projections of package orf implement Transposer. For gradients,
+// feature maps over a Projection that is no Transposer keep a copy of the matrix of frequencies.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
@@ -49,15 +51,18 @@ type Transposer[T dense.Float] interface {
 
 // Ensemble is a probability law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton
 // or Cauchy. Ensembles are comparable with ==, and the zero value of each type, such as
-// GramSchmidt{}, is the usual choice.
+// GramSchmidt{}, is the usual choice. String returns the name with the fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()
 }
 
-// Draw draws m frequencies of R^d from the law e, with random bits from src. The result of Draw
-// implements Drawn, whose method Ensemble returns e with defaults filled in. Draw returns an error
-// for m < 1, d < 1, an e that is a pointer, and a field of e out of range.
+// Draw draws m frequencies of R^d from the law e, with random bits from src, and the result does
+// not keep src. The result of Draw implements Drawn, whose method Ensemble returns e with the
+// defaults of Factors and Rotations filled in.
+//
+// Draw returns an error for m < 1, d < 1, an e that is a pointer, and a number of Factors or
+// Rotations or a dimension d that e does not allow.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }
@@ -111,8 +116,9 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 }
 
 // FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w.
-// FromMatrix keeps two copies of w, and a third after the first call of ProjectTransposed.
-// FromMatrix returns an error for a w without rows or columns.
+// FromMatrix keeps two copies of w, and a third after the first call of ProjectTransposed. Project
+// of n points takes O(n·m·d) operations. The result of FromMatrix implements Drawn, whose method
+// Ensemble returns nil. FromMatrix returns an error for a w without rows or columns.
 func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ func (t planar[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
+// spread makes the rows of y NaN whose row of x has an element that is not finite.
 func spread[T dense.Float](y, x dense.Matrix[T]) {
 	for i := range x.Rows {
 		if nan := vecmath.HalfSquaredNorm(x.Row(i)); math.IsNaN(nan) {

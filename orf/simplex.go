@@ -9,13 +9,15 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Simplex is the law of frequencies whose directions point, d at a time, to the corners of a
-// regular simplex about 0 in R^d, under a Haar-distributed rotation [Reid et al. 2023]. The lengths
-// of frequencies of Simplex are independent draws from the χ law of d degrees of freedom. Without
-// FixedLength, every frequency of Simplex is a standard Gaussian vector of R^d. The angle between
-// any two of d directions of Simplex is arccos(−1/(d−1)), the largest that all pairs of d vectors
-// can have. Simplex has a lower variance of kernel estimates than GramSchmidt with positive
-// features exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh.
+// Simplex is the law of frequencies in blocks of d: the directions in a block point to the corners
+// of a regular simplex about 0 in R^d, under a Haar-distributed rotation, and the lengths are
+// independent draws from the χ law of d degrees of freedom [Reid et al. 2023]. Without FixedLength,
+// every frequency of Simplex is a standard Gaussian vector of R^d. The angle between any two
+// frequencies of a block is arccos(−1/(d−1)), the largest that all pairs of d vectors can have. If
+// d does not divide m, the last block has m mod d frequencies.
+//
+// Simplex has a lower variance of kernel estimates than GramSchmidt with positive features
+// exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh.
 type Simplex struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool

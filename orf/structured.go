@@ -16,6 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
+// operator is a linear map from R^d into R^order that applies faster than a matrix.
 type operator[T dense.Float] interface {
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]           // n×d → n×order
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
@@ -37,6 +38,7 @@ type block[T dense.Float] struct {
 	lengths []T
 }
 
+// stack draws blocks for m frequencies: operators, uniform permutations of rows, and lengths.
 func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	count := blocksOf(m, order)
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
@@ -118,6 +120,7 @@ func (p *pass[T]) Piece(i int) {
 	p.images.Put(scratch)
 }
 
+// pick writes the elements of y that the block keeps, times their lengths, into dst.
 func (b *block[T]) pick(dst, y dense.Matrix[T]) {
 	for i := range y.Rows {
 		vecmath.Pick(dst.Row(i), y.Row(i), b.rows, b.lengths)

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// With the operators R_b and the matrices S_b that pick and scale rows, Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b).
+// W is the blocks S_b·R_b on top of each other, where R_b is the operator of block b and S_b picks
+// and scales rows. Hence Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b).
 
 func (p *structured[T]) backward(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t := p.transposed.Get()

@@ -7,8 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Transposed returns w if w is a Transposer, or adds to w a method ProjectTransposed that
-// multiplies by a copy of the matrix w.Frequencies(). Transposed panics if w is nil.
+// Transposed returns the argument w itself if w is a Transposer. To a w that is no Transposer,
+// Transposed adds a method ProjectTransposed that multiplies by the matrix w.Frequencies(), of
+// which the first call keeps a copy. Transposed panics if w is nil.
 func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	if w == nil {
 		panic("orf: w is nil, want a projection")

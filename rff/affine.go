@@ -19,9 +19,11 @@ import (
 )
 
 // Affine is the affine map z = A·(x − c) + b from R^d to R^r. Compose puts an Affine before a
-// feature map: scaled columns (Standardise), principal components (PCA) or a learnt metric.
-// Rounding errors of an Affine do not grow with the distance of the centre c from 0. Transform of
-// an Affine takes O(r·d) operations for a point, or O(d) if the field Factors gives a diagonal A.
+// feature map: scaled columns (Standardise), principal components (PCA) or a learnt metric. The
+// elements of the kernels.Pullback that Kernel of the map of an Affine returns must not be written.
+// For the unit roundoff u, element i of A·(x − c) has a rounding error of a few u·(d + 2)·Σ_j
+// |A_ij·(x_j − c_j)|, however far the centre c is from 0. Transform of an Affine takes O(r·d)
+// operations for a point, or O(d) if the field Factors gives a diagonal A.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A
@@ -166,18 +168,19 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 	}
 }
 
-// PCA returns the affine map to the first principal components, as many as the argument components
-// says, of the rows of x (n×d):
+// PCA fits principal components to the rows of x (n×d) and returns the affine map that computes the
+// first of them, as many as the argument components:
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set.
 //
-// In the formula of PCA, μ is the mean of the rows, and the columns of V are the eigenvectors of
-// the covariance of the rows, largest variance first. In the formula of PCA, σ_k² is the variance
-// along column k of V, with the divisor n − 1. PCA gives each eigenvector the sign that makes the
-// element of largest absolute value positive. For an n×d matrix x, PCA takes O(n·d·min(n, d))
-// operations. PCA returns an error for fewer than two rows, components outside 1 … min(n, d) for an
-// n×d matrix x, a singular value decomposition that does not converge and, with whiten, a deviation
-// σ_k that is zero to rounding.
+// In the formula of PCA, μ is the mean of the n rows of x, the columns of V are the eigenvectors of
+// the covariance of the rows, largest variance first, and σ_k² is the variance along column k of V,
+// with the divisor n − 1. PCA chooses the sign of each eigenvector so that the element of largest
+// absolute value is positive. For an n×d matrix, PCA takes O(n·d·min(n, d)) operations, in float64.
+//
+// For a matrix x of n×d, PCA returns an error if n < 2 or d < 1, for an element that is not finite,
+// components outside 1 … min(n, d), a singular value decomposition that does not converge, and with
+// whiten a component whose deviation σ is zero to rounding: σ·√(n−1) ≤ max(n, d)·2⁻⁵²·‖x‖_F.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
 	x.Check()
 	n, d := x.Rows, x.Cols
@@ -228,7 +231,8 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine,
 	return Affine{A: a, Centre: mean}, nil
 }
 
-// The second pass removes the rounding of the first, which grows with the distance of x from zero.
+// subtractMean returns the mean. The rounding of the first pass grows with the distance of x from
+// zero. The second pass leaves only the rounding of the results, for every order of summation.
 func subtractMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
@@ -237,7 +241,8 @@ func subtractMean(x []float64) float64 {
 	return mean + rest
 }
 
-// toUnit divides x by 2^e, the least power of two above its elements: squares do not overflow.
+// toUnit divides x by 2^e, the least power of two above its elements, and returns e. Squares of the
+// quotients do not overflow, and do not all underflow. No digit changes.
 func toUnit(x dense.Matrix[float64]) (e int) {
 	var peak float64
 	for i := range x.Rows {

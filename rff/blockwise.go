@@ -33,7 +33,7 @@ func (f *frame) Recipe() (any, error) {
 
 func (f *frame) String() string { return fmt.Sprintf("%s: R^%d → R^%d", f.name, f.in, f.out) }
 
-// blockwise is computed by blocks of rows, with scratch memory S kept for later calls.
+// blockwise is a map computed by blocks of rows, with scratch memory S kept for later calls.
 type blockwise[T dense.Float, S any] struct {
 	frame
 	rows      int // of a block

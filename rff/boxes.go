@@ -14,23 +14,24 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Boxes has random features of the kernel kernels.Boxes, k = (κ + κ² + κ³)/3, where κ is the
-// weighted share of thresholds that do not separate two points. A threshold t of coordinate j has
-// the sign s_t(x) = 1 if x_j > t and −1 if not, and a feature of Boxes is a product of the signs of
-// up to three random thresholds:
+// Boxes has random features of the kernel kernels.Boxes, k = (κ + κ² + κ³)/3 for the weighted share
+// κ of thresholds that do not separate two points. A threshold t of coordinate j has the sign
+// s_t(x) = 1 if x_j > t and −1 if not, and features are products of up to three such signs:
 //
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// Estimates of the kernel by Boxes are unbiased. A point with a NaN or infinite coordinate has NaN
-// in all features of Boxes. Transform of Boxes takes O(d + Features) operations for a point of R^d.
-// Backward of Boxes writes 0, because features are constant between thresholds.
+// Estimates of the kernel by Boxes are unbiased, and feature vectors have the norm 1. The mean
+// squared error of Boxes is 0.10/Features for two points that thresholds of a third of the weight
+// separate. A point with a NaN or infinite coordinate has NaN in all features of Boxes. Transform
+// of Boxes takes O(d + Features) operations for a point of R^d. Backward of Boxes writes 0, because
+// features are constant between thresholds.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4
 
-	// Places are indices of thresholds in the matrix K.Thresholds, row by row, one for each sign in
-	// a feature. Nil Places are drawn.
+	// Places are indices of thresholds in the matrix K.Thresholds, row by row: one for each feature
+	// of one sign, two for each product of two, three for each of three. Nil Places are drawn.
 	Places []int
 	Src    rand.Source `archive:"-"`
 }

@@ -12,14 +12,19 @@ import (
 )
 
 // Centred returns a feature map of the softmax kernel exp(s·xᵀy) that applies phi to x − b for
-// queries x and to y − c for keys y. With φ = phi and ψ = Keys(phi), the features of Centred are
-// φ(x − b)·exp(s·(x − b/2)ᵀc) for a query x, and ψ(y − c)·exp(s·bᵀ(y − c/2)) for a key y. A nil b
-// or c of Centred stands for the zero vector. The argument b of Centred should be the mean of the
-// queries, and c the mean of the keys. The map of Centred is Paired, and is a LogMap,
-// Differentiable or DifferentiableLog if phi is. For n points of R^in and out features, Centred
-// costs O(n·(in + out)) operations more than phi. If phi is no LogMap, the factors in features of
-// Centred overflow above e^709.8 (e^88.7 in float32). Centred returns an error for a phi whose
-// kernel is not kernels.Softmax.
+// queries x and to y − c for keys y, and makes up for b and c by a factor. With φ = phi and ψ =
+// Keys(phi), the features of Centred are φ(x − b)·exp(s·(x − b/2)ᵀc) for a query x, and ψ(y −
+// c)·exp(s·bᵀ(y − c/2)) for a key y. A nil b or c stands for 0; Centred copies b and c.
+//
+// Estimates by Centred have the relative error of phi at x − b and y − c, so that b and c should be
+// the means of queries and of keys. To fit phi for Centred, as by FitSDERF, subtract these means
+// from the samples. The map of Centred is Paired, and is a LogMap, Differentiable,
+// DifferentiableLog or unbiased if phi is.
+//
+// For n points of R^in and out features, Transform of the map of Centred costs O(n·(in + out))
+// operations more than that of phi. If phi is no LogMap, the factors in features of Centred
+// overflow above e^709.8 (e^88.7 in float32). Centred returns an error for a phi whose kernel is
+// not kernels.Softmax.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
@@ -57,7 +62,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return join[T](query, key, centredRecipe[T]{phi, query.own, query.other}), nil
 }
 
-// SubtractMean returns the rows of x minus their mean, as a new matrix, and the mean.
+// SubtractMean returns the rows of x minus their mean, as a new matrix, and the mean. SubtractMean
+// returns an error for an x without rows or with elements that are not finite.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {
@@ -137,6 +143,7 @@ func (f *centred[T]) shift(s *centredSpace[T], x dense.Matrix[T]) dense.Matrix[T
 	return z
 }
 
+// logFactor returns s·(x − own/2)ᵀother for z = x − own.
 func (f *centred[T]) logFactor(z []T) float64 {
 	return f.scale * (float64(vecmath.Dot(z, f.other)) + f.half)
 }

@@ -7,12 +7,15 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Compose returns the map φ(x) = ψ(A·(x − c) + b), which applies the affine map first and to the
-// result the feature map ψ = then. The kernel of the map of Compose is the kernels.Pullback of the
-// kernel of then, or nil if then has a nil Kernel. The map of Compose is Paired, a LogMap,
-// Differentiable or DifferentiableLog if the map then is. Each method of the map of Compose costs
-// the method of then and one matrix product; Backward costs two products. Compose returns an error
-// for an invalid first, and for a then whose points are not results of first.
+// Compose returns the map φ(x) = ψ(A·(x − c) + b) from R^d to R^D, which applies the affine map
+// first and to the result the feature map ψ = then. The kernel of the map of Compose is the
+// kernels.Pullback of the kernel of then, or nil if then has a nil Kernel. The map of Compose is
+// Paired, a LogMap, Differentiable or DifferentiableLog if the map then is.
+//
+// Each method of the map of Compose costs the method of then and one matrix product; Backward costs
+// two products. Methods of the map of Compose transform 256 rows at once and keep scratch memory.
+// Compose returns an error if Draw returns one for first, and for a then that is nil or a map of
+// points of another dimension than the results of first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }
@@ -85,7 +88,7 @@ func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) bloc
 	}
 }
 
-// f is the gradient of then.
+// chained returns the function that computes Aᵀ·f(z, g), where f is the gradient of then.
 func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)

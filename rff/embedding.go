@@ -19,19 +19,24 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Nystroem returns the map of the kernel k with landmarks l_i in R^d [Williams & Seeger 2001]:
+// Nystroem returns the map of the kernel k with n landmarks l_i in R^d [Williams & Seeger 2001]:
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,  R^d → R^r.
 //
-// In the formula of Nystroem, R is the Cholesky factor of the Gram matrix K_PP of r chosen
-// landmarks, in the order P. Nystroem always chooses the landmark l with the largest residual k(l,
-// l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times the largest k(l, l). Inner
-// products of features of Nystroem equal k(x, y) to rounding if x or y is a chosen landmark.
-// Packages landmarks and kmeans choose landmarks, of which Nystroem keeps a copy. For r features
-// from n landmarks, Nystroem takes n² values of k and about n²·r/2 multiply-adds. For each point,
-// Transform of a map of Nystroem with r features takes r values of k and about r²/2 multiply-adds,
-// in float64. Nystroem returns an error for a k with parameters out of range, no landmarks, and a
-// Gram matrix that is not finite and positive semi-definite to rounding.
+// Nystroem accepts every kernel k, also your own. In the formula of Nystroem, R is the Cholesky
+// factor of the Gram matrix K_PP of r landmarks in the order P. Nystroem chooses the landmark l
+// with the largest residual k(l, l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times
+// the largest k(l, l). Packages landmarks and kmeans choose landmarks; Nystroem copies them.
+//
+// Inner products of features of Nystroem equal k(x, y) to rounding if x or y is a chosen landmark.
+// At every point x, the squared norm of the features of Nystroem is at most k(x, x), and package
+// ridge adds the difference to the variance of predictions.
+//
+// For r features from n landmarks, Nystroem takes n² values of k and about n²·r/2 multiply-adds.
+// For each point, Transform of a map of Nystroem with r features takes r values of k and about r²/2
+// + 32r multiply-adds, in float64 also for float32 points. Nystroem returns an error for a k with
+// parameters out of range, no landmarks, a value of k that is not finite, and a Gram matrix that is
+// not positive semi-definite to rounding, so that k is not a kernel.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Map[T], error) {
 	points, err := pointsOf("landmarks", k, landmarks)
 	if err != nil {
@@ -73,13 +78,16 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemReci
 //
 //	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,  R^d → R^rank.
 //
-// No map to R^rank has inner products of the rows of x closer to the Gram matrix than Spectral.
-// Spectral gives each eigenvector the sign that makes the element of largest absolute value
-// positive. For n points, Spectral takes n² values of k and O(n³) operations, in float64. For each
-// point, Transform of a map of Spectral takes n values of k and n·rank multiply-adds, for the n
-// points of the argument x. Spectral returns an error for a k with parameters out of range, no
-// points, a Gram matrix that is not finite and positive semi-definite, eigenvalues that did not
-// converge, and a rank below 1 or above the number of eigenvalues above rounding.
+// No map to R^rank has inner products of the n rows of x closer to the Gram matrix than Spectral,
+// and with rank = n the inner products equal the Gram matrix to rounding. The features of Spectral
+// are kernel principal components without centring. Spectral gives each eigenvector the sign that
+// makes the element of largest absolute value positive.
+//
+// Spectral keeps a copy of x. For n rows of x, Spectral takes n² values of k and O(n³) operations,
+// and Transform of the map takes n values of k and n·rank multiply-adds for each point, in float64.
+// Spectral returns an error for a k with parameters out of range, no points, a Gram matrix that is
+// not finite and positive semi-definite, eigenvalues that did not converge, and a rank below 1 or
+// above the number of eigenvalues above rounding.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Map[T], error) {
 	if err := size[float64]("rank", rank); err != nil {
 		return nil, err
@@ -176,6 +184,7 @@ func spectralMap[T dense.Float](s spectralRecipe) (Map[T], error) {
 	return newEmbedding[T]("Spectral", s.K, s.Points, c, s.Tolerance, s)
 }
 
+// embedding is the map φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ.
 type embedding[T dense.Float] struct {
 	blockwise[T, embeddingSpace]
 	points       kernels.Fixed
@@ -183,6 +192,7 @@ type embedding[T dense.Float] struct {
 	tolerance    float64
 }
 
+// columns are columns of the coefficients from first on, without the last rows that are zero.
 type columns struct {
 	first  int
 	packed matmul.Packed[float64]

@@ -16,6 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
+// blockRows is the number of rows that are projected together and finished while they are in cache.
+// A projection that hands over tiles chooses its own number.
 const blockRows = 64
 
 type engine[T dense.Float] struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Identity is the feature map φ(x) = x from R^d to R^d. In Transform and Backward of Identity, the
-// argument dst may be one of the other arguments.
+// Identity is the feature map φ(x) = x from R^d to R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In Transform
+// of Identity the argument dst may be x, and in Backward of Identity dst may be x or dphi.
 type Identity struct {
 	D int // d, at least 1
 }
@@ -29,7 +29,8 @@ func identityMap[T dense.Float](s Identity, e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.Law{}, row, rowwise(e, func(dx, _, g []T) { copy(dx, g) })), nil
 }
 
-// Quadratic is the map from R^d to R^(d(d+1)/2) of monomials of degree 2 with φ(x)ᵀφ(y) = (xᵀy)²:
+// Quadratic is the map from R^d to R^(d(d+1)/2) of monomials of degree 2 with φ(x)ᵀφ(y) = (xᵀy)²,
+// the products x_i·x_j of i < j in lexicographic order of (i, j):
 //
 //	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d].
 type Quadratic struct {
@@ -57,7 +58,8 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …].
 //
-// Inner products of features of Taylor are 1 + s·xᵀy + (s·xᵀy)²/2, which is at least ½.
+// Inner products of features of Taylor are 1 + s·xᵀy + (s·xᵀy)²/2, which is at least ½: attention
+// weights are positive. The bias of Taylor is about −(s·xᵀy)³/6, the next term of the series.
 type Taylor struct {
 	D     int     // d, at least 1
 	Scale float64 // s, above 0

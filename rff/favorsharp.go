@@ -17,10 +17,13 @@ import (
 
 // SADERF has the features of SoftmaxOptimal at ψ∘x for queries x and at y/ψ for keys y, with a
 // factor ψ_l (Psi) for each coordinate: simplified asymmetric dense-exponential random features,
-// one of the FAVOR# maps [Likhosherstov et al. 2023]. FitSADERF fits Psi and the damping A to
+// one of the three FAVOR# maps [Likhosherstov et al. 2023]. FitSADERF fits Psi and the damping A to
 // samples of queries and keys. For a SADERF, Draw returns the map of queries, whose method Keys
-// returns the map of keys; both are LogMaps. Estimates of the kernel by SADERF are unbiased for any
-// factors Psi except 0, if the frequencies are from N(0, I).
+// returns the map of keys; both are LogMaps.
+//
+// Estimates of the kernel by SADERF are unbiased for any factors Psi except 0, if the frequencies
+// are from N(0, I). The mean squared error of SADERF is that of SoftmaxOptimal with equal Scale and
+// A at ψ∘x and y/ψ. SADERF keeps the structure, and so the speed, of structured frequencies.
 type SADERF struct {
 	Scale float64   // s, above 0
 	A     float64   // a, below 1/8
@@ -34,9 +37,12 @@ func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", 
 // of x (n×d) and keys like the rows of y (n'×d). FitSADERF sets Psi to ψ_l = (E[y_l²]/E[x_l²])^¼
 // for queries x and keys y, or to 1 for a coordinate that is zero in all rows of x or of y.
 // FitSADERF sets A to the number that minimises the mean logarithm, over pairs of a query and a
-// key, of the second moment of the kernel estimate by one frequency. For n queries and n' keys of
-// R^d, FitSADERF takes O((n+n')·d²) operations. FitSADERF returns an error for samples without
-// rows, a scale that is not positive, and moments that overflow.
+// key, of the second moment of the kernel estimate by one frequency.
+//
+// The samples x and y of FitSADERF should resemble later queries and keys, because estimates for an
+// unlike query have a large variance. For n queries and n' keys of R^d, FitSADERF takes
+// O((n+n')·d²) operations. FitSADERF returns an error for samples without rows or of different
+// dimensions, a scale that is not positive and finite, and moments that overflow.
 func FitSADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -65,12 +71,12 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 }
 
 // ADERF has the features of SoftmaxOptimal at Ψx for queries x and at Ψ^(−ᵀ)y for keys y, with a
-// matrix Ψ (Query): asymmetric dense-exponential random features [Likhosherstov et al. 2023].
-// FitADERF balances queries and keys in size along all directions, FitSADERF along coordinate axes.
-// Estimates of the kernel by ADERF are unbiased for any invertible matrix Query, if the frequencies
-// are from N(0, I). Rounding errors of xᵀy in the kernel of ADERF are in proportion to the
-// condition number of the matrix Query. For n points of R^d, Transform of ADERF costs O(n·d²) more
-// than Transform of SoftmaxOptimal.
+// matrix Ψ (Query) in place of factors ψ of SADERF: asymmetric dense-exponential random features
+// [Likhosherstov et al. 2023]. FitADERF balances queries and keys in size along all directions,
+// FitSADERF along coordinate axes. Estimates of the kernel by ADERF with frequencies from N(0, I)
+// are unbiased for any invertible Ψ, except for rounding, which changes xᵀy in the kernel by about
+// κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n points of R^d,
+// Transform of ADERF costs O(n·d²) more than SADERF, for products with a d×d matrix.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8
@@ -83,10 +89,11 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 // FitADERF returns the ADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
 // x (n×d) and keys like the rows of y (n'×d). The matrix Ψ of FitADERF makes the second moments of
 // Ψx and Ψ^(−ᵀ)y equal and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value
-// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). FitADERF replaces the second moments M of
-// n points of R^d by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰. For n queries and n'
-// keys of R^d, FitADERF takes O((n+n')·d² + d³) operations. FitADERF returns the errors of
-// FitSADERF, and one for eigenvalues that do not converge.
+// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½).
+//
+// FitADERF replaces the second moments M of n points of R^d by (1−r)·M + r·tr(M)/d·I with r =
+// (d/(n+d))², at least 2⁻²⁰. For n queries and n' keys of R^d, FitADERF takes O((n+n')·d² + d³)
+// operations. FitADERF returns the errors of FitSADERF, and one if eigenvalues do not converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -110,16 +117,16 @@ func aderf[T dense.Float](s ADERF, e engine[T]) (Map[T], error) {
 
 // SDERF has positive features of the softmax kernel exp(s·xᵀy), s = Scale, that damp long
 // frequencies by a number for each direction: symmetric dense-exponential random features, one of
-// the FAVOR# maps [Likhosherstov et al. 2023]:
+// the three FAVOR# maps [Likhosherstov et al. 2023]:
 //
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
 //	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,  R^d → R^m.
 //
 // FitSDERF fits the diagonal matrix A (Damping) and the orthogonal matrix Q (Basis) of a SDERF to
-// samples. The map of SDERF is a LogMap. Estimates of the kernel by SDERF are unbiased for any
-// Damping and any orthogonal Basis, if the frequencies are from N(0, I). For n points of R^d and m
-// frequencies, Transform of SDERF takes O(n·m·d) operations, even if the frequencies are
-// structured, and Draw takes O(m·d²).
+// samples. The map of SDERF is a LogMap for both queries and keys. Estimates of the kernel by SDERF
+// are unbiased for any Damping and any orthogonal Basis, if the frequencies are from N(0, I);
+// validate.Theory has the mean squared error over orf.IID. For n points of R^d and m frequencies,
+// Transform of SDERF takes O(n·m·d) operations, even over structured frequencies, and Draw O(m·d²).
 type SDERF struct {
 	Scale   float64               // s, above 0
 	Damping []float64             // the diagonal of A, each below 1/8
@@ -130,10 +137,12 @@ func (SDERF) perFrequency() int { return 1 }
 func (s SDERF) String() string  { return fmt.Sprintf("SDERF(scale=%v)", s.Scale) }
 
 // FitSDERF returns the SDERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
-// x (n×d) and keys like the rows of y (n'×d). FitSDERF sets Basis to the Q of the
-// eigendecomposition scale·E[(x+y)(x+y)ᵀ] = QΛQᵀ over pairs of a query x and a key y. FitSDERF sets
-// element l of Damping to (1 − 2φ − √((2φ+1)² + 8φ))/16 for the eigenvalue φ = Λ_ll. For n queries
-// and n' keys of R^d, FitSDERF takes O((n+n')·d² + d³) operations.
+// x (n×d) and keys like the rows of y (n'×d). With the eigendecomposition scale·E[(x+y)(x+y)ᵀ] =
+// QΛQᵀ over pairs of a query x and a key y, FitSDERF sets Basis to Q and element l of Damping to (1
+// − 2φ − √((2φ+1)² + 8φ))/16 with φ = Λ_ll. If all eigenvalues of E[(x+y)(x+y)ᵀ] are equal, the map
+// of FitSDERF is SoftmaxOptimal, with the A of OptimalA, at rotated points. FitSDERF takes
+// O((n+n')·d² + d³) operations for n queries and n' keys of R^d. FitSDERF returns an error if
+// FitADERF would return one.
 func FitSDERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SDERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -207,6 +216,7 @@ func damped[T dense.Float](s SDERF, w orf.Projection[T]) (orf.Projection[T], []T
 	return p, offsets, err
 }
 
+// balanced returns the pair of SoftmaxOptimal at query·x and at key·y, and of the law for both.
 func balanced[T dense.Float](scale, a float64, query, key Affine, e engine[T]) (Map[T], error) {
 	inner, err := softmaxOptimal(scale, a, e)
 	if err != nil {

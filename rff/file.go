@@ -12,9 +12,11 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Write writes the feature map m to w as a safetensors file with all that was drawn and fitted.
-// docs/maps.md lists the contents of the file. Write returns an error for a map of New, a map that
-// contains a map, a projection or a kernel of a type of your own, and a failed write.
+// Write writes the feature map m to w as a safetensors file, which NumPy reads, with all that was
+// drawn and fitted; docs/maps.md lists the contents of the file. Write can write every map of this
+// package except for maps of New and maps with a part (map, projection or kernel) of a type of your
+// own. Write returns an error for a part of m that no file can hold, before anything is written,
+// and for a failed write.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -22,11 +24,13 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return archive.Write[T](w, "rff", "map", m)
 }
 
-// Read reads a feature map that Write wrote, to the end of r. The map of Read computes the features
-// of the written map, bit for bit on equal processors and versions of package rff. Read returns an
-// error for a part of the file that is missing, damaged or unknown, and a file of the other element
-// type (float32 or float64) or of another version of the format. Read uses memory in proportion to
-// the bytes that arrive, not to the sizes that the file claims.
+// Read reads a feature map that Write wrote, to the end of r. The map of Read has the interfaces,
+// the formulas of errors and the structure of frequencies of the written map, and computes the same
+// features, bit for bit on equal processors and versions of package rff.
+//
+// Read returns an error for a part of the file that is missing, damaged or unknown, and a file of
+// the other element type (float32 or float64) or of another version of the format. Read uses memory
+// in proportion to the bytes that arrive, not to the sizes that the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }
@@ -58,8 +62,8 @@ func pointsFit(k kernels.Kernel, d int) error {
 	return nil
 }
 
-// A recipe holds the arguments of a constructor, or what it drew and fitted. It has no methods,
-// which importers would compile with the map.
+// build makes the map of a recipe: the arguments of a constructor, or what it drew and fitted. A
+// recipe has no methods, which importers would compile with the map.
 func build[T dense.Float](recipe any) (Map[T], error) {
 	return door.Choose[T, Map[T]](make32, make64, recipe)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
+// fit holds the moments of queries x and keys y times √scale, for the FAVOR# maps.
 type fit struct {
 	d                  int
 	queries, keys      *mat.SymDense // E[xxᵀ], E[yyᵀ]
@@ -39,6 +40,7 @@ func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
 	return f, err
 }
 
+// secondMoments returns E[xxᵀ] and E[x] of the rows of x times √scale. Errors call x name.
 func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64) (*mat.SymDense, []float64, error) {
 	const block = 1024
 	m, mean := mat.NewSymDense(x.Cols, nil), make([]float64, x.Cols)
@@ -61,6 +63,7 @@ func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64)
 	return m, mean, nil
 }
 
+// sum returns E[(x+y)(x+y)ᵀ] for x and y that are drawn independently.
 func (f *fit) sum() *mat.SymDense {
 	m := mat.NewSymDense(f.d, nil)
 	m.AddSym(f.queries, f.keys)
@@ -80,6 +83,7 @@ func (f *fit) damping(squares float64) float64 {
 	return leastMoment(max(squares, 0) / float64(f.d))
 }
 
+// balance returns the ψ of SADERF and the argument of damping.
 func (f *fit) balance() (psi []float64, squares float64) {
 	psi = make([]float64, f.d)
 	for j := range psi {
@@ -93,6 +97,7 @@ func (f *fit) balance() (psi []float64, squares float64) {
 	return psi, squares
 }
 
+// axes returns the damping of SDERF and the orthogonal matrix of its axes.
 func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	var moments mat.EigenSym
 	if !moments.Factorize(f.sum(), true) {
@@ -107,12 +112,14 @@ func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	return damping, q, nil
 }
 
-// The minimum bounds the condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
+// shrinkage returns the weight of I in the second moments of ADERF, soon negligible for n > d. The
+// minimum bounds the condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
 func shrinkage(n, d int) float64 {
 	r := float64(d) / float64(n+d)
 	return max(r*r, 0x1p-20)
 }
 
+// mix returns the Ψ and Ψ^(−ᵀ) of ADERF and the argument of damping.
 func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
 	var mx, my mat.Symmetric = shrunk(f.queries, f.queryCount), shrunk(f.keys, f.keyCount)
 	if n := float64(f.d); mat.Trace(f.queries)/n == 0 || mat.Trace(f.keys)/n == 0 {
@@ -142,6 +149,7 @@ func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
 
 var errNotConverged = errors.New("rff: the eigenvalues of the second moments of x and y did not converge")
 
+// shrunk returns (1−r)·m + r·tr(m)/d·I, r the shrinkage of n points.
 func shrunk(m *mat.SymDense, n int) *mat.SymDense {
 	d := m.SymmetricDim()
 	mean := mat.Trace(m) / float64(d)
@@ -154,6 +162,7 @@ func shrunk(m *mat.SymDense, n int) *mat.SymDense {
 	return s
 }
 
+// power returns the matrix with the eigenvectors of e and the p-th powers of its eigenvalues.
 func power(e *mat.EigenSym, p float64) *mat.Dense {
 	var q, scaled, m mat.Dense
 	e.VectorsTo(&q)

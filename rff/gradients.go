@@ -9,9 +9,11 @@ import (
 )
 
 // Gradients returns the map ψ(x) = [∇f_1(x) … ∇f_p(x)] from R^d to R^(d·p) with the gradients of
-// the functions f_j(x) = φ(x)ᵀw_j, for φ = phi and the columns w_j of w (D×p). The map of Gradients
-// has a nil Kernel. For a w with p columns, Transform of the map of Gradients costs p times
-// Backward of phi. Gradients returns an error for a phi without derivatives.
+// the functions f_j(x) = φ(x)ᵀw_j, for φ = phi and the columns w_j of w (D×p), such as functions
+// that package ridge has learnt. The map of Gradients has a nil Kernel, and keeps phi and a copy of
+// w. For D features in phi and a w with p columns, Transform of the map of Gradients costs p times
+// Backward of phi, and 256·(D + d) numbers of scratch memory in each goroutine. Gradients returns
+// an error for a phi without derivatives and a w without columns or with other than D rows.
 func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
 	w.Check()
 	return build[T](gradientsRecipe[T]{phi, w.Clone()})

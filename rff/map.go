@@ -16,7 +16,8 @@ type Map[T dense.Float] interface {
 	// argument dst must not overlap x, unless a map documents otherwise.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Kernel returns the kernel that φ(x)ᵀφ(y) estimates, or nil for none.
+	// Kernel returns the kernel that φ(x)ᵀφ(y) estimates, or nil for none. For a map φ of queries
+	// with a map ψ of keys, Kernel returns the kernel that φ(x)ᵀψ(y) estimates.
 	Kernel() kernels.Kernel
 }
 
@@ -26,7 +27,8 @@ type LogMap[T dense.Float] interface {
 	Map[T]
 
 	// LogTransform writes the logarithms of the features of row i of x (n×in) into row i of dst
-	// (n×out), −Inf for a feature 0, and returns dst.
+	// (n×out), −Inf for a feature 0, and returns dst. LogTransform allocates a zero-value dst,
+	// panics where Transform does, and accepts x as dst only if a map documents that.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
@@ -40,11 +42,12 @@ type Differentiable[T dense.Float] interface {
 	//
 	//	dst_i = J(x_i)ᵀ·dphi_i,  J_kj = ∂φ_k/∂x_j.
 	//
-	// In Backward the argument dst must not overlap x or dphi, unless a map documents otherwise.
-	// Backward panics if CanBackward returns an error, and for shapes that do not fit.
+	// Backward returns dst; a zero-value dst is allocated. In Backward the argument dst must not
+	// overlap x or dphi, unless a map documents otherwise. Backward panics if CanBackward returns
+	// an error, and unless x is n×in, dphi n×out and dst n×in or zero.
 	Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T]
 
-	// CanBackward returns nil if the map has derivatives, or an error that says why not.
+	// CanBackward always returns nil, or always an error that says why the map has no derivatives.
 	CanBackward() error
 }
 
@@ -60,8 +63,9 @@ type DifferentiableLog[T dense.Float] interface {
 }
 
 // Paired is a map φ of queries with a map ψ of keys, which the method Keys returns: φ(x)ᵀψ(y)
-// estimates the kernel that the method Kernel of φ and of ψ returns. The method Keys of the map ψ
-// returns φ. A feature map that is not Paired serves for queries and keys.
+// estimates the kernel that the method Kernel of φ and of ψ returns. Unless φ is also the map of
+// keys, φ(x)ᵀφ(y) does not estimate the kernel. The method Keys of the map ψ returns φ. A feature
+// map that is not Paired serves for queries and keys.
 type Paired[T dense.Float] interface {
 	Map[T]
 

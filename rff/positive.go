@@ -37,6 +37,7 @@ func exponential[T dense.Float](e engine[T], x exponent[T], k kernels.Kernel, la
 	}
 }
 
+// level returns the part of the logarithm that all features of x share.
 func (p *exponent[T]) level(x []T) T {
 	return T(-p.radius*vecmath.HalfSquaredNorm(x) + p.constant)
 }

@@ -35,7 +35,7 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 	return &pullback[T]{engine: e, row: row}
 }
 
-// z has width columns.
+// throughZ returns the pullback of a map whose derivatives need projections. z has width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
 		engine: e, transposer: orf.Transposed(e.w),
@@ -98,6 +98,7 @@ func (t *pullbackPass[T]) Piece(i int) {
 	}
 }
 
+// workspace holds the z of a block of rows and their factors a and b.
 type workspace[T dense.Float] struct {
 	z    []T
 	a, b [blockRows]T

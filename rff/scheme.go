@@ -17,9 +17,10 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Goroutines share the functions of a Scheme, which must not change or keep a point x.
+// Several goroutines call the functions of a Scheme at once: H and DH once for each point x, F and
+// DF once for each projection wᵀx. The functions of a Scheme must not change or keep a point x.
 type Scheme[T dense.Float] struct {
-	// F has at least one of the functions f of a projection wᵀx.
+	// F has at least one function f: for each of m frequencies w, H(x)·f(wᵀx)/√m is a feature of x.
 	F []func(t T) T
 
 	// H is the factor h(x) of all features of a point x; a nil H stands for 1.
@@ -28,16 +29,19 @@ type Scheme[T dense.Float] struct {
 	// Kernel is the kernel of the map, nil for none. New does not check Kernel.
 	Kernel kernels.Kernel
 
-	// DF has the derivative of each function in F. Without DF, the map of New has no derivatives.
+	// DF has the derivatives of the functions in F, one for each. Without DF the map of New has no
+	// derivatives, and CanBackward returns an error. New does not check the derivatives DF and DH.
 	DF []func(t T) T
 
-	// DH writes the gradient of H at x into all of dst. DH must be set if DF and H are both set,
-	// and must be nil if DF or H is nil.
+	// DH writes the gradient of H at x into all of dst, which has the length of x. DH must be set
+	// if DF and H are both set, and must be nil if DF or H is nil.
 	DH func(dst, x []T)
 }
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
-// New returns an error for an empty F, a DF of another length, and a DH without H or DF.
+// The maps of Draw compute over slices and are several times faster than equal maps of New. New
+// returns an error for an s without F or with a nil function, different numbers of F and DF, a DH
+// without H or DF, and an H with DF but no DH.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }

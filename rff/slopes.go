@@ -24,6 +24,7 @@ func waveSlope[T dense.Float](e engine[T], c, r T, gains []T) *pullback[T] {
 	}, scaled[T])
 }
 
+// unwave overwrites [cos t, sin t] by [cos t·g₂ − sin t·g₁, …] for g = [g₁, g₂].
 func unwave[T dense.Float](z, g []T) {
 	m := len(z) / 2
 	cosines, sines := z[:m], z[m:]

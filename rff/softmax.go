@@ -14,10 +14,11 @@ import (
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],  R^d → R^2m.
 //
-// Estimates of the kernel by SoftmaxTrig are unbiased for frequencies from N(0, I). The relative
-// error of SoftmaxTrig is largest where the kernel is smallest, so that estimated attention weights
-// may sum to nearly zero, or less; use SoftmaxPositive for attention. The factor e^(s‖x‖²/2) in
-// SoftmaxTrig with Scale s is Inf once s‖x‖² exceeds 1419 (177 in float32).
+// Estimates of the kernel by SoftmaxTrig are unbiased for frequencies from N(0, I), with the mean
+// squared error e^p·K⁻²·(1−e^(−q))²/(2m) for m independent frequencies, p = s‖x+y‖², q = s‖x−y‖²
+// and K = exp(s·xᵀy). The relative error of SoftmaxTrig is largest where the kernel is smallest, so
+// that estimated attention weights may sum to nearly zero, or less; use SoftmaxPositive for
+// attention. The factor e^(s‖x‖²/2) in SoftmaxTrig is Inf once s‖x‖² exceeds 1419 (177 in float32).
 type SoftmaxTrig struct {
 	Scale float64 // s, above 0
 }
@@ -38,14 +39,19 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 	}, trigSlope(e, s.Scale, slope, norm)), nil
 }
 
-// SoftmaxPositive has positive features of the kernel exp(s·xᵀy), s = Scale [Choromanski et al.
-// 2021]:
+// SoftmaxPositive has positive features of the softmax kernel exp(s·xᵀy), s = Scale (FAVOR+)
+// [Choromanski et al. 2021]:
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],  R^d → R^m.
 //
-// Estimates of the kernel by SoftmaxPositive are unbiased for frequencies from N(0, I). The map of
-// SoftmaxPositive is a LogMap, with logarithms that are accurate where features are 0 to rounding.
-// An infinite coordinate gives NaN in SoftmaxPositive.
+// The map of SoftmaxPositive is a LogMap. For a frequency w, LogTransform of SoftmaxPositive writes
+// √s·wᵀx − s‖x‖²/2 − ½·log m, not the logarithm of a computed feature: for s = 1 and ‖x‖ = 30 all
+// features are 0 in float32, while logarithms are accurate. An infinite coordinate gives NaN.
+//
+// Estimates of the kernel by SoftmaxPositive are unbiased for frequencies from N(0, I). With m
+// independent N(0, I) frequencies, the mean squared error of SoftmaxPositive is K²·(e^p − 1)/m,
+// where p = s‖x+y‖² and K = exp(s·xᵀy): at points of given norms the error is smallest where the
+// kernel is smallest. Orthogonal frequencies lower the error.
 type SoftmaxPositive struct {
 	Scale float64 // s, above 0
 }
@@ -58,7 +64,9 @@ func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],  R^d → R^2m.
 //
-// The map of SoftmaxHyperbolic is a LogMap, and is unbiased for frequencies from N(0, I).
+// The map of SoftmaxHyperbolic is a LogMap, and is unbiased for frequencies from N(0, I). With m
+// independent N(0, I) frequencies, the mean squared error of SoftmaxHyperbolic is K²·(e^p − 1)·(1 −
+// e^(−p))/(2m), for p = s‖x+y‖² and K = exp(s·xᵀy).
 type SoftmaxHyperbolic struct {
 	Scale float64 // s, above 0
 }
@@ -82,7 +90,9 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],  R^d → R^2m.
 //
-// The map of GaussianHyperbolic is a LogMap, and is unbiased for frequencies from N(0, I).
+// The map of GaussianHyperbolic is a LogMap, and is unbiased for frequencies from N(0, I). With m
+// independent N(0, I) frequencies, p = ‖x+y‖²/ℓ² and the kernel K, the mean squared error of
+// GaussianHyperbolic is K²·(e^p − 1)·(1 − e^(−p))/(2m).
 type GaussianHyperbolic struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -92,7 +102,8 @@ func (s GaussianHyperbolic) String() string {
 	return fmt.Sprintf("GaussianHyperbolic(lengthScale=%v)", s.LengthScale)
 }
 
-// GaussianOptimal has positive features of exp(−‖x−y‖²/(2ℓ²)) [Likhosherstov et al. 2022]:
+// GaussianOptimal has positive features of exp(−‖x−y‖²/(2ℓ²)) [Likhosherstov et al. 2022], for uses
+// in which no estimate may be negative:
 //
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.

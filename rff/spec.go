@@ -8,11 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Spec is the recipe of a feature map, a value such as Gaussian{}, for Draw. If a field of random
-// numbers of a Spec, such as Matern.Gains, is nil, Draw draws from the field Src.
+// Spec is the recipe of a feature map, a value of one of the types of this package such as
+// Gaussian, for Draw. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw
+// draws the numbers, which Write writes, from the field Src, which must then not be nil.
 type Spec interface {
 	fmt.Stringer
 
+	// perFrequency returns the number of features of a frequency, 0 for a map without frequencies.
 	perFrequency() int
 }
 
@@ -25,8 +27,10 @@ var specs = []any{
 
 // Draw makes the feature map of the recipe s over the frequencies w (m×d). The argument w of Draw
 // is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
-// returns an error for an s that is a pointer or of another package, a field of s out of range, and
-// a w that s does not need or of another distribution than s needs.
+// copies the slices of s, and draws all random numbers for the map before Draw returns.
+//
+// Draw returns an error for an s that is a pointer or of another package, a field of s out of
+// range, also in T, a nil Src that is needed, and a w that s does not need or of a wrong law.
 func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
 	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
 }
@@ -37,7 +41,8 @@ type drawn[T dense.Float] struct {
 	Ensemble orf.Ensemble // of SDERF: the law of the frequencies before they were multiplied by B
 	Offsets  []T          // of damped maps: the logarithms of the features at 0
 
-	// Offsets wait: a file that claims a large d must not have its reader allocate m×d.
+	// fresh says that Offsets are not known yet. They take m×d numbers, which a file that claims a
+	// large d must not have its reader allocate.
 	fresh bool `archive:"-"`
 }
 

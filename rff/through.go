@@ -54,7 +54,9 @@ type complete[T dense.Float] interface {
 	withDerivatives[T]
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 
+	// has reports which of LogTransform, Backward and LogBackward the map has.
 	has() (logarithms, derivatives, both bool)
+	// link sets the partner of the map, and what Write stores.
 	link(keys Map[T], recipe any)
 }
 
@@ -75,6 +77,7 @@ type withDerivatives[T dense.Float] interface {
 	CanBackward() error
 }
 
+// shown returns m with the methods that it has.
 func shown[T dense.Float](m complete[T]) Map[T] {
 	switch logarithms, derivatives, both := m.has(); {
 	case both:
@@ -99,7 +102,7 @@ func shown[T dense.Float](m complete[T]) Map[T] {
 	return struct{ always[T] }{m}
 }
 
-// join makes key, or query itself if key is nil, the partner of query.
+// join makes key the partner of query and returns query. The map is its own partner if key is nil.
 func join[T dense.Float](query, key complete[T], recipe any) Map[T] {
 	q := shown(query)
 	if key == nil {
@@ -121,7 +124,7 @@ func newKeys[T dense.Float](r keysRecipe[T]) (Map[T], error) {
 	return Keys(r.Of), nil
 }
 
-// A user's map may be of a type that cannot be compared.
+// same reports whether a and b are one map. A user's map may be of a type that cannot be compared.
 func same[T dense.Float](a, b Map[T]) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }

@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// cursor is stricter than encoding/json, which permits equal keys, and replaces invalid UTF-8 and
-// lone surrogates, so that two names could become one.
+// cursor reads the JSON of headers: objects, strings and arrays of non-negative integers. It is
+// stricter than the decoder of encoding/json, on which it is built. That decoder permits equal
+// keys, and replaces invalid UTF-8 and lone surrogates, so that two names could become one.
 type cursor struct{ json *json.Decoder }
 
 // The group of escape matches a surrogate that is not part of a pair.
@@ -20,7 +21,9 @@ var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.
 
 const longestEscape = len(`\ud83d\ude00`)
 
+// newCursor returns an error if text has bytes that the decoder would replace.
 func newCursor(text []byte) (*cursor, error) {
+	// The bytes around an error show the name.
 	around := func(at int) []byte { return text[max(0, at-40):min(len(text), at+40)] }
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -86,7 +89,8 @@ func is(t json.Token, d json.Delim) error {
 	return nil
 }
 
-// object calls member after each key and its colon, and member reads the value.
+// object reads an object. It calls member after each key and its colon, and member reads the value.
+// A second equal key is an error.
 func (c *cursor) object(member func(key string) error) error {
 	if err := c.expect('{'); err != nil {
 		return err
@@ -127,6 +131,7 @@ func (c *cursor) integers() ([]int, error) {
 		if !ok || !digits.MatchString(string(n)) {
 			return nil, fmt.Errorf("want a non-negative integer, got %.40s", written(t))
 		}
+		// No int has more than 20 digits.
 		i, err := strconv.Atoi(string(n[:min(len(n), 20)]))
 		if err != nil {
 			return nil, fmt.Errorf("%.40s is beyond an int", n)

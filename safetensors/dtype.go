@@ -1,9 +1,11 @@
 package safetensors
 
+// DType is the element type of a tensor, by the name of the type in the header of the file.
 type DType string
 
-// The DType constants are the element types of the safetensors format. In the name F8_E4M3, E4
-// means 4 bits of exponent and M3 means 3 bits of mantissa.
+// The DType constants are the element types of the safetensors format. In names such as F8_E4M3, E4
+// means 4 bits of exponent and M3 means 3 bits of mantissa. Elements of fewer than 8 bits are
+// packed without gaps within a tensor.
 const (
 	Bool       DType = "BOOL"    // one byte
 	F4         DType = "F4"      // MXFP4

@@ -11,10 +11,13 @@ import (
 )
 
 // Floats returns the elements of t converted to T, row-major, in new memory. Floats converts F16,
-// BF16, F32, F8_E4M3 and F8_E5M2 exactly, and rounds F64 to the nearest float32 if T is float32.
+// BF16, F32, F8_E4M3 and F8_E5M2 exactly, with subnormals and the sign of zero. If T is float32,
+// Floats rounds F64 to the nearest float32, ties to even, and to ±Inf beyond the range of float32.
 // Floats converts BOOL to 0 and 1, and integers exactly. Floats does not multiply quantised weights
-// by scales of another tensor. Floats returns an error for a DType that Floats does not convert, an
-// integer that T does not represent exactly, and Data whose length does not fit DType and Shape.
+// by scales of another tensor.
+//
+// Floats returns an error for a DType that Floats does not convert, an integer that T does not
+// represent exactly, and Data whose length does not fit DType and Shape.
 func Floats[T dense.Float](t Tensor) ([]T, error) {
 	elements, err := t.extent()
 	if err != nil {
@@ -99,8 +102,9 @@ func integers[T dense.Float](x []T, t Tensor) error {
 }
 
 // FromFloats returns a tensor of the row-major elements x, bit for bit, with DType F64, F32, F16 or
-// BF16 by the type E. FromFloats returns an error for a negative dimension, and for a product of
-// dimensions that is not len(x).
+// BF16 by the type E; half.Encode makes elements of half.Float16 or half.BFloat16. The result of
+// FromFloats shares no memory with shape and x. FromFloats returns an error for a negative
+// dimension, and for a product of dimensions that is not len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)

@@ -14,7 +14,8 @@ type entry struct {
 	begin, end int
 }
 
-// metadata is nil for none. arrange checks the values of the fields.
+// parseHeader checks that names are unique, that fields are known and complete, and that numbers
+// are non-negative ints. metadata is nil for none. arrange checks the values of the fields.
 func parseHeader(text []byte) (metadata map[string]string, entries []entry, err error) {
 	// JSON permits white space before the object, and safetensors does not.
 	if len(text) == 0 || text[0] != '{' {

@@ -15,10 +15,15 @@ import (
 // maxHeader is the length in bytes of the longest header that Read accepts.
 const maxHeader = 100_000_000
 
-// Read reads a safetensors file from r, to the end of r. An error of Read says which part of the
-// file breaks the format, or wraps the error of r, io.ErrUnexpectedEOF for a file that ends too
-// early. Read returns an error for tensors of more than 2⁴⁰ bytes together, or 2³⁰ on 32-bit
-// systems. Read allocates memory in proportion to the bytes that r has delivered.
+// Read reads a safetensors file from r, and returns an error for bytes after the last tensor. Each
+// Tensor that Read returns has memory of its own, and Shape and Data that are not nil. Read reads
+// each tensor in one call of r.Read or in large blocks, so that only a file of many small tensors
+// needs a bufio.Reader.
+//
+// An error of Read says which part of the file breaks the format, or wraps the error of r,
+// io.ErrUnexpectedEOF for a file that ends too early. Read returns an error for tensors of more
+// than 2⁴⁰ bytes together, or 2³⁰ on 32-bit systems. No input makes Read panic. Read allocates at
+// most a constant plus a multiple of the bytes that r has delivered, whatever the header claims.
 func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")
@@ -26,8 +31,9 @@ func Read(r io.Reader) (*File, error) {
 	return open(reader{r})
 }
 
-// View reads a safetensors file in memory, such as a memory-mapped file: the Data of each tensor is
-// a slice of the argument data.
+// View reads a safetensors file in memory, such as a memory-mapped file, and copies only the
+// header: the Data of each tensor is a slice of the argument data. If data is a memory-mapped file,
+// do not use the tensors after data is unmapped.
 func View(data []byte) (*File, error) { return open(&view{data}) }
 
 func open(s source) (*File, error) {
@@ -136,7 +142,9 @@ func (r reader) take(n int) ([]byte, error) {
 	}
 }
 
-// arrange sorts the entries by offset, empty tensors first, and checks that there are no holes.
+// arrange sorts the entries by offset. Of entries that start at one byte, empty tensors come first.
+// arrange checks that each entry has the number of bytes of its type and shape, that the entries
+// cover the buffer without holes, and that memory can hold the tensors.
 func arrange(entries []entry) error {
 	for _, e := range entries {
 		_, size, err := extent(e.dtype, e.shape)

@@ -7,11 +7,13 @@ import (
 	"strings"
 )
 
+// File holds the tensors and the metadata of a safetensors file.
 type File struct {
-	// Metadata holds the texts that the file has beside tensors, by key; nil means none.
+	// Metadata holds the texts that the file has beside tensors, by key; nil means a file without
+	// metadata, and an empty map a file with an empty table of metadata.
 	Metadata map[string]string
 
-	// Tensors holds the tensors by name, any valid UTF-8 except __metadata__.
+	// Tensors holds the tensors by name; a name is any valid UTF-8, also "", except __metadata__.
 	Tensors map[string]Tensor
 }
 
@@ -19,7 +21,8 @@ type File struct {
 type Tensor struct {
 	DType DType
 
-	// Shape holds the dimensions of the tensor, outermost first; none for a scalar.
+	// Shape holds the dimensions of the tensor, outermost first. An empty or nil Shape means a
+	// scalar, which has one element.
 	Shape []int
 
 	// Data holds the bytes of the elements, row-major and little-endian.

@@ -15,10 +15,13 @@ import (
 )
 
 // Write writes f to w in the safetensors format, with equal bytes for equal Files: the tensors by
-// type and then by name, as the reference implementation does. Write returns an error, and writes
-// nothing, for a tensor whose DType, Shape and Data do not fit each other, a name or metadata that
-// is not valid UTF-8, and a header of more than 100 MB. If w.Write fails, Write returns an error
-// that wraps the error of w.Write.
+// type and then by name, as the reference implementation does. Write neither keeps nor changes f,
+// and allocates memory only for the names and the header. Write calls w.Write once for the header
+// and once for each tensor that is not empty.
+//
+// Write returns an error, and writes nothing, for a tensor whose DType, Shape and Data do not fit
+// each other, a name or metadata that is not valid UTF-8, and a header of more than 100 MB. If
+// w.Write fails, Write returns an error that wraps the error of w.Write.
 func Write(w io.Writer, f *File) error {
 	if w == nil || f == nil {
 		return errors.New("safetensors: w or f is nil, want a writer and a file")

@@ -1,6 +1,7 @@
 // Package gonum converts matrices of package dense to and from matrices of gonum, without a copy
 // where layout and element type allow. It is a package of its own so that package dense does not
 // link gonum. A blas64.General needs no function: Go converts it to dense.Matrix[float64] in place.
+// The fields of a blas32.General have another order: FromBLAS32 and ToBLAS32 convert it.
 package gonum
 
 import (
@@ -38,7 +39,8 @@ func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 }
 
 // ToMat returns m as a *mat.Dense, in the memory of m if T is float64, or else as a copy. An m
-// without elements becomes an empty *mat.Dense.
+// without elements becomes an empty *mat.Dense, because gonum has no matrix with rows and no
+// columns, or with columns and no rows. ToMat panics if m.Check panics.
 func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	m.Check()
 	if m.Rows == 0 || m.Cols == 0 {
@@ -61,7 +63,8 @@ func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 	return m
 }
 
-// ToBLAS32 returns m as a blas32.General that shares the memory of m.
+// ToBLAS32 returns m as a blas32.General that shares the memory of m, with a stride of at least 1
+// and m.Cols, because BLAS checks the stride even of a single row.
 func ToBLAS32(m dense.Matrix[float32]) blas32.General {
 	m.Check()
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}

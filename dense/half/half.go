@@ -19,16 +19,18 @@ import (
 )
 
 // Float16 holds the bits of a number of IEEE 754 binary16: a sign, 5 bits of exponent e and 10 bits
-// of fraction f, with the value ±2^(e−15)·(1 + f/2¹⁰) for 0 < e < 31.
+// of fraction f, with the value ±2^(e−15)·(1 + f/2¹⁰) for 0 < e < 31, ±2⁻²⁴·f for e = 0, and for e
+// = 31 ±Inf if f is 0 and NaN if not.
 type Float16 uint16
 
 // BFloat16 holds the upper 16 bits of a float32: sign, exponent and 7 bits of fraction.
 type BFloat16 uint16
 
+// Number is the set of the two 16-bit formats Float16 and BFloat16.
 type Number interface{ Float16 | BFloat16 }
 
 // Decode writes the exact values of the 16-bit numbers src into dst and returns dst; a nil dst is
-// allocated. Decode panics if a dst that is not nil differs from src in length.
+// allocated. Decode keeps the sign and fraction of NaN, and panics for a dst of another length.
 func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	dst = ensure(dst, len(src))
 	switch src := any(src).(type) {
@@ -45,9 +47,10 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 }
 
 // Encode writes the numbers of the 16-bit format H that are nearest to the numbers of src, ties to
-// even, into dst and returns dst; a nil dst is allocated. Numbers beyond the largest finite number
-// of format H by half a unit of the last place or more become ±Inf, and NaN stays NaN. Encode
-// panics if a dst that is not nil differs from src in length.
+// even, into dst and returns dst; a nil dst is allocated. Encode rounds float64 once, not by way of
+// float32. Numbers near 0 become multiples of the smallest subnormal number, with their sign.
+// Numbers beyond the largest finite number of format H by half a unit of the last place or more
+// become ±Inf, and NaN becomes NaN of equal sign. Encode panics for a dst of another length.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {
@@ -104,6 +107,7 @@ func ensure[E any](dst []E, n int) []E {
 	return dst
 }
 
+// Float32 converts h to float32, exactly.
 func (h Float16) Float32() float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exponent {
@@ -117,6 +121,7 @@ func (h Float16) Float32() float32 {
 	return math.Float32frombits(sign | exponent<<23 | fraction<<13)
 }
 
+// Float32 converts h to float32, exactly.
 func (h BFloat16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
 // nearest rounds to the format with the given bits of fraction and of exponent.
