@@ -9,6 +9,6 @@
 // factorisations: Cholesky, QR, SVD and eigenvalues.
 //
 // No package of this module calls Use, because the results of other parts of the program would
-// change in their last bits. Other packages call gonum for QR, eigenvalues, SVD and small Cholesky
-// factorisations, which become faster if the program calls blas64.Use.
+// change in their last bits. Packages of this module call gonum for QR, eigenvalues, SVD and small
+// Cholesky factorisations, which become faster if the program calls blas64.Use.
 package blas

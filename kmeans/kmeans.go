@@ -62,8 +62,7 @@ type Clusters[T dense.Float] struct {
 // gets the label of the nearest centre (the first of equally near ones), and every centre moves to
 // the weighted mean of the rows with its label. Cluster stops when an iteration changes no label,
 // and after maxIterations iterations; if 0, Cluster only labels the rows. A centre without rows of
-// positive weight moves to the row with the largest ω times squared distance from the nearest
-// centre.
+// positive weight moves to the row with the largest ω times squared distance from its centre.
 //
 // For S drawn of N rows of R^d and k clusters, Cluster takes O(S·k·d) operations for each draw of
 // centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32. The

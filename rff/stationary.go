@@ -115,7 +115,7 @@ func laplacian[T dense.Float](s Laplacian, e engine[T]) (Map[T], error) {
 // The random gains g_i of Matern give frequencies w_i from N(0, I) the spectral distribution of the
 // Matérn kernel, a multivariate t with 2ν degrees of freedom [Rasmussen & Williams 2006, §4.2.1].
 // Estimates of k by Matern are unbiased for frequencies from N(0, I), with the mean squared error
-// (1 + k(2x, 2y) − 2k(x, y)²)/(2m) for m independent frequencies, and features have norm 1.
+// (1 + k(2x, 2y) − 2k(x, y)²)/(2m) for m independent frequencies. Feature vectors have norm 1.
 type Matern struct {
 	Nu          float64     // ν: 0.5, 1.5 or 2.5
 	LengthScale float64     // ℓ, above 0
