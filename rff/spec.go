@@ -30,7 +30,7 @@ var specs = []any{
 // copies the slices of s, and draws all random numbers for the map before Draw returns.
 //
 // Draw returns an error for an s that is a pointer or of another package, a field of s that is out
-// of range or overflows T, a nil Src that is needed, and a w of a wrong law or that s does not need.
+// of range or overflows T, a nil Src that is needed, and a w of a wrong law or that s cannot use.
 func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
 	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
 }
