@@ -35,6 +35,8 @@ type Attention[T dense.Float] struct {
 // performer.Linear, up to the rounding of sums in another order. The arguments keys and queries are
 // PCollections of ridge.Block[T], with keys or queries in the rows of X, and with values in Y for
 // keys. Attend returns a PCollection of the blocks of queries, with the outputs of attention in Y.
+// The outputs of Attend do not depend on the row weights in the field Weights of a ridge.Block.
+//
 // Beam passes the sums over all keys, m·(dv + 1) numbers for m features and values of dimension dv,
 // to the workers with queries. A pipeline with Attend fails for blocks whose shapes do not fit the
 // Map and Values, and for queries if there are no keys. Attend panics for a Map that rff.Write does
@@ -50,8 +52,11 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 // keys and values of the group, as Attend does over all keys. The arguments keys and queries are
 // PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by. AttendPerKey
 // returns a PCollection of KV<G, ridge.Block[T]>, the groups and blocks of queries with the outputs
-// of attention in Y. One worker sums the keys of a group and computes the outputs of all queries of
-// the group. A group with queries and no keys fails the pipeline.
+// of attention in Y.
+//
+// One worker sums the keys of a group and computes the outputs of all queries of the group, and
+// holds the sums of at most about 2000 groups at a time. A group with queries and no keys fails the
+// pipeline. A group with keys and no queries has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)
@@ -59,7 +64,7 @@ func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, s
 	return beam.ParDo(s, &attendKeyFn[T]{f}, beam.CoGroupByKey(s, sums, queries))
 }
 
-// Beam stores the exported fields in the pipeline.
+// attender makes states and computes attention. Beam stores the exported fields in the pipeline.
 type attender[T dense.Float] struct {
 	Map          []byte // file of the map
 	Values       int
@@ -79,7 +84,7 @@ func newAttender[T dense.Float](spec Attention[T]) attender[T] {
 	return attender[T]{Map: file, Values: spec.Values, Unnormalised: spec.Unnormalised}
 }
 
-// Beam calls Setup once for each copy of f on a worker.
+// Setup decodes the feature map in f; Beam calls Setup once for each copy of f on a worker.
 func (f *attender[T]) Setup() error {
 	phi, err := readMap[T](f.Map)
 	if err != nil {

@@ -1,12 +1,16 @@
 // Package beamfeat learns on rows of many machines: transforms of Apache Beam compute the sums of
 // package ridge, principal components, landmarks, and linear attention. The package is a module of
-// its own, so that only programs that import it download Beam. Elements are blocks of some thousand
-// rows, ridge.Block[T], as ReadNPY and ReadCSV read them from shards: X (n×d) has points, and Y
-// (n×p) has targets or the values of keys. A worker sums each bundle of blocks into one accumulator
-// of about D² numbers, and one worker merges all accumulators. A trigger that counts elements
-// prevents this combiner lifting. The pipeline contains the file of the feature map, so rff.Write
-// must support the map. Transforms panic for invalid arguments while the pipeline is built, and
-// data that cannot be summed fail the pipeline.
+// its own, so that only programs that import it download Beam.
+//
+// Elements are blocks of some thousand rows, ridge.Block[T], as ReadNPY and ReadCSV read them from
+// shards: X (n×d) has points, and Y (n×p) has targets or the values of keys. A worker sums each
+// bundle of blocks into one accumulator of about D² numbers for D features, and one worker merges
+// all accumulators. A trigger that counts elements prevents this combiner lifting. The pipeline
+// contains the file of the feature map, so rff.Write must support the map.
+//
+// Transforms panic for invalid arguments while the pipeline is built. Data that cannot be summed
+// fail the pipeline with an error that names the data. Results equal the results on one machine,
+// except for the rounding of sums in another order.
 //
 // References: Chan, Golub & LeVeque, Algorithms for computing the sample variance, The American
 // Statistician 37, 1983. Akidau et al., The dataflow model, VLDB 2015.

@@ -36,10 +36,12 @@ type Ridge[T dense.Float] struct {
 }
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
-// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks. For
-// D features and p targets, FitRidge sums each Beam bundle into one ridge.Sums of 4·D² + 8·D·p
-// bytes. A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, and
-// for damaged sums. FitRidge panics for a feature map that rff.Write does not support, negative
+// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
+// FitRidge sums each Beam bundle into one ridge.Sums of 4·D² + 8·D·p bytes, for D features and p
+// targets, and one worker merges the sums and fits the model.
+//
+// A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, and for
+// damaged sums. FitRidge panics for a feature map that rff.Write does not support, negative
 // Outputs, Options with Iterative, and blocks of another type than ridge.Block[T].
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
@@ -58,8 +60,9 @@ type Components[T dense.Float] struct {
 }
 
 // FitComponents finds principal components of the features of all rows of the argument blocks, as
-// components.FromSums does on one machine. FitComponents returns a PCollection of one
-// *components.Model[T], and panics where FitRidge panics. A pipeline with FitComponents fails if
+// components.FromSums does on one machine. FitComponents ignores the targets in blocks.
+// FitComponents returns a PCollection of one *components.Model[T]. FitComponents sums rows at the
+// cost of FitRidge, and panics where FitRidge panics. A pipeline with FitComponents fails if
 // ridge.Sums.Add or components.FromSums returns an error.
 func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitComponents")
@@ -86,12 +89,12 @@ func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients r
 	return beam.ParDo(s, &metricFn[T]{f}, beam.Combine(s, &sumFn[T]{f}, blocks))
 }
 
-// Beam stores the exported fields in the pipeline.
+// summer makes sums. Beam stores the exported fields in the pipeline.
 type summer[T dense.Float] struct {
 	Map     []byte // file of the map
 	Outputs int
 
-	// of ridge.Options: Beam stores no functions
+	// The numbers of ridge.Options: Beam stores no functions.
 	Noise, Prior, Ratio float64
 	NoIntercept         bool
 

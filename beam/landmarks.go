@@ -22,8 +22,11 @@ func init() {
 // UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: the n
 // points with the least SHA-256 hash of seed and point. For a random seed, all sets of n different
 // points are equally likely; a repeated point counts once. UniformLandmarks returns a PCollection
-// of one block with the n drawn points in X, or with all points if there are fewer than n. A
-// pipeline with UniformLandmarks fails if blocks have points of different dimension.
+// of one block with the n drawn points in X, or with all points if there are fewer than n. The
+// drawn points serve as landmarks for rff.Nystroem. UniformLandmarks reduces each Beam bundle to at
+// most n points.
+//
+// A pipeline with UniformLandmarks fails if blocks have points of different dimension.
 // UniformLandmarks panics for n < 1.
 func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {
 	if n < 1 {
@@ -32,7 +35,7 @@ func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n in
 	return beam.Combine(s.Scope("beamfeat.UniformLandmarks"), &landmarksFn[T]{N: n, Seed: seed}, blocks)
 }
 
-// Accumulators are blocks of at most N points.
+// landmarksFn is the CombineFn of UniformLandmarks. Accumulators are blocks of at most N points.
 type landmarksFn[T dense.Float] struct {
 	N    int
 	Seed uint64

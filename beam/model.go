@@ -55,8 +55,9 @@ func decodeModel[T dense.Float](data []byte) (*ridge.Model[T], error) {
 }
 
 // WriteModel writes the model of a PCollection of one *ridge.Model[T] to a file that
-// ridge.ReadModel reads, in the file system of the worker. WriteModel gives the file a temporary
-// name until the file is complete, so that no reader sees a partial file.
+// ridge.ReadModel reads. WriteModel gives the file a temporary name until the file is complete, so
+// that no reader sees a partial file, and the Beam runner may repeat the writing. The argument path
+// is a path in the file system of the worker that writes the model.
 func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection) {
 	beam.ParDo0(s.Scope("beamfeat.WriteModel"), &writeFn[T]{Path: path}, model)
 }

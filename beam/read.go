@@ -28,8 +28,9 @@ func registerRead[T dense.Float]() {
 
 // ReadNPY reads shards of a data set in files of NumPy's format. ReadNPY returns a PCollection of
 // ridge.Block[T], blocks of at most 8160 rows. The workers open the files, so a path must lead to
-// the same file on every worker. If ridge.NPY returns an error for a shard, the pipeline fails.
-// ReadNPY panics without shards.
+// the same file on every worker. A pipeline with ReadNPY has the paths of the files, not the data.
+//
+// If ridge.NPY returns an error for a shard, the pipeline fails. ReadNPY panics without shards.
 func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }

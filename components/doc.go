@@ -1,13 +1,17 @@
 // Package components finds principal components of features: kernel PCA with the kernel φ(x)ᵀφ(x′)
-// [Schölkopf et al. 1998], in n·D² operations for n rows of D features.
+// [Schölkopf et al. 1998], in n·D² operations in place of n³. The rows need not fit into memory.
 //
 //	m, err := components.Fit(ctx, phi, ridge.Block[float64]{X: x}, 10, false)
 //	z := m.Transform(dense.Matrix[float64]{}, x) // n×10, uncorrelated columns
 //	m.ExplainedVarianceRatio()                   // the share of each component
 //
-// A Model is a feature map: ridge.Fit on a Model is regression on principal components. The error
-// of a function reports sums that are nil or not finite, eigenvalues that do not converge, and the
-// end of ctx; a nil ctx panics.
+// Rows come from memory, .npy or CSV files, as in package ridge. Rows in parts become ridge.Sums
+// with 0 outputs, for FromSums. A Model is a feature map: ridge.Fit on a Model is regression on
+// principal components, and rff.Write and rff.Read store a Model. Metric makes a metric of sums of
+// gradients. Page docs/learning.md has the law, the limits and the parts of a file.
+//
+// Functions return an error for sums that are nil or not finite, for eigenvalues that do not
+// converge, and at the end of ctx. A nil ctx panics.
 //
 // # References
 //

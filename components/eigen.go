@@ -75,8 +75,9 @@ func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64,
 	return values, vectors, nil
 }
 
-// krylov uses the space of Q, AQ, A²Q, … for a random Q of r + 8 rows [Musco & Musco 2015], and
-// returns nil if it needs more than half of the dimensions.
+// krylov does the work of leading, except for signs, in the space of Q, AQ, A²Q, … for a random Q
+// of r + 8 rows [Musco & Musco 2015], to the residuals ‖Av − λv‖ of a decomposition. krylov returns
+// nil if this needs a space of more than half of the dimensions.
 func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	most, block := n/2, r+8
@@ -158,7 +159,8 @@ func extend(ctx context.Context, basis dense.Matrix[float64], first int, next de
 	return added
 }
 
-// symmetric divides the symmetric matrix of a lower triangle by 2^e: no element exceeds 1.
+// symmetric returns the symmetric matrix with the given lower triangle divided by 2^e, so that no
+// element exceeds 1, and e. A matrix of zeros and elements that are not finite are errors.
 func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
 	largest := 0.0
 	for i := range lower.Rows {

@@ -41,9 +41,11 @@ type principal struct {
 
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
-// Fit finds the first principal components of the features that the map phi computes from rows, as
-// many as the argument components says. Fit reads rows once and ignores targets. For n rows and D
-// features, Fit takes n·D²/2 multiply-adds, and returns the errors of ridge.Sum and FromSums.
+// Fit finds the first r principal components of the features that the map phi computes from rows,
+// where r is the argument components. Fit reads rows once, uses weights and ignores targets.
+//
+// Fit returns the errors of ridge.Sum and FromSums. A nil ctx panics. For n rows and D features,
+// Fit takes n transforms by phi, n·D²/2 multiply-adds and the time of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -72,17 +74,21 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 }
 
 // FromSums finds the first r principal components of the features φ in sums, where r is the
-// argument components: the eigenvectors v_k of the covariance C for n rows with weights ω, largest
-// σ_k² first:
+// argument components: the eigenvectors v_k of the covariance C for n rows with the weights ω, the
+// largest variance σ_k² first:
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// In each component, the element of largest absolute value is positive. If the argument whiten is
-// true, every output of Model.Transform has variance 1 over the rows. For D ≥ 200 features and r ≤
-// D/16 components, FromSums takes about ten products of the covariance with r + 8 vectors, and
-// about 10·D³ operations for other sizes. FromSums returns an error for fewer than two rows,
-// components outside 1 … min(n, D) for n rows of D features, constant features, and with whiten a
-// component whose variance is zero to rounding.
+// Without weights, the divisor of the covariance of n rows is n − 1. In each component v_k, the
+// element of largest absolute value is positive, as with svd_flip of scikit-learn. Components of
+// equal variance are unique up to a rotation. If the argument whiten is true, every output of
+// Model.Transform has variance 1 over the rows.
+//
+// For the D×D covariance C, the residuals ‖Cv_k − σ_k²·v_k‖ of components v_k are about D·2⁻⁵²
+// times the largest variance σ₁². For D ≥ 200 features and r ≤ D/16 components, FromSums mostly
+// takes about ten products of the covariance with r + 8 vectors, and about 10·D³ operations for
+// other sizes. FromSums returns an error for fewer than two rows, components outside 1 … min(n, D),
+// constant features, and with whiten a component k with σ_k² ≤ 8·D·2⁻⁵²·σ₁².
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -177,7 +183,8 @@ func (m *Model[T]) String() string {
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // ExplainedVariance returns a copy of the variances σ_k² of the components over the n rows of the
-// fit, the largest first, with the divisor n − 1.
+// fit, the largest first, with the divisor n − 1. For variances σ_k² of the components over n rows,
+// the eigenvalues of the n×n Gram matrix of centred features are (n − 1)·σ_k².
 func (m *Model[T]) ExplainedVariance() []float64 { return slices.Clone(m.variances) }
 
 // ExplainedVarianceRatio returns the share of each component in the variance of all features.
@@ -198,9 +205,10 @@ func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 const blockRows = 256
 
 // Transform writes the r principal components of the features of each row of x (n×d) into dst (n×r)
-// and returns dst. Transform allocates a zero dst, and panics for shapes that do not fit; dst must
-// not overlap x. For n rows, D features and r components, Transform takes n·D·r multiply-adds in
-// float64, and n transforms by Map.
+// and returns dst. Transform allocates dst if dst is zero; dst must not overlap x. Transform
+// computes features in the type T, and principal components from the features in float64. Transform
+// panics if x or dst has a wrong shape, and for the zero Model. For n rows, D features and r
+// components, Transform takes n transforms of the map φ and n·D·r multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, FromSums or rff.Read")

@@ -15,10 +15,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells holds one sample for a two-sample test as the mean features of groups of rows, the cells. A
-// two-sample test permutes cells, not single rows, and still rejects a true null hypothesis at the
-// level α with at most the probability α. Rows that are in no full cell enter the mean of the
-// sample, but no permutation moves such rows. Goroutines must not share a Cells.
+// Cells holds one sample for a two-sample test as the mean features of cells: a cell is a group of
+// a fixed number of rows, and takes 8·D bytes for D features. Compare permutes groups of rows, not
+// single rows, and yet rejects a true null hypothesis at the level α with at most the probability
+// α. Rows that are in no full cell enter the mean of the sample, but no permutation of Compare
+// moves such rows. A Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -38,7 +39,7 @@ type group struct {
 	squares float64 // Σ‖φ − mean‖²
 }
 
-// updates of [Chan et al. 1983]
+// addRow adds the features of a row to g, with the updates of [Chan et al. 1983].
 func addRow[T dense.Float](g *group, phi []T) {
 	g.rows++
 	before := (g.rows - 1) / g.rows
@@ -66,8 +67,9 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. NewCells returns an error for a nil phi, and a size or maxCells below 1 or too
-// large.
+// maxCells cells. With some 500 cells in each sample, a two-sample test has about the power of one
+// that permutes single rows. NewCells returns an error for a nil phi, and for size or maxCells
+// below 1 or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -100,13 +102,17 @@ func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) 
 
 func (c *Cells[T]) Rows() int { return c.rows }
 
-// Count returns the number of full cells.
+// Count returns the number of full cells, the groups of rows that permutations of Compare move.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d) to the sample in a random order. The two-sample test loses power if
-// rows are sorted from call to call of Add, as parts of a sorted file are; see docs/regression.md.
-// Add returns an error for zero Cells, an element of x or a feature that is not finite, and a nil
-// src. After an error of Add for a feature that is not finite, some rows of x may have been added.
+// Add adds the rows of x (n×d) to the sample in a random order, so that sorted rows in one call of
+// Add do no harm. The two-sample test loses power if rows are sorted from call to call of Add, as
+// parts of a sorted file are; see docs/regression.md.
+//
+// Add returns an error for zero Cells, an x whose number of columns is not the dimension of points
+// of the feature map, an element of x or a feature that is not finite, and a nil src. After an
+// error of Add for a feature that is not finite, some rows of x may have been added; after every
+// other error, none. Add of n rows costs n feature transforms, and n·D operations for D features.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
@@ -150,6 +156,7 @@ var (
 	errNoSource = errors.New("hypothesis: src is nil, want a source of randomness")
 )
 
+// row returns the index in the sample of a row of phi.
 func checkFeatures[T dense.Float](name string, phi dense.Matrix[T], row func(i int) int) error {
 	for i := range phi.Rows {
 		for j, v := range phi.Row(i) {
@@ -188,8 +195,10 @@ func (c *Cells[T]) append(phi []T) {
 
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
-// Merge adds to c the cells of other, which holds further rows of the sample. Merge returns an
-// error if c and other have different feature maps or numbers of rows per cell.
+// Merge adds to the receiver c the cells of the argument other, which holds further rows of the
+// sample of c, for example of another file. Merge changes only the receiver. Cells beyond the limit
+// maxCells of the receiver enter the mean of the sample, but no permutation moves them. Merge
+// returns an error if c and other have different feature maps or numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

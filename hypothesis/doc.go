@@ -7,7 +7,8 @@
 //
 // p-values come from permutations and are exact for every number of rows, if the rows are
 // exchangeable, as independent rows are, and if the map does not depend on which sample a row
-// belongs to. Cells holds the mean features of groups of rows, for samples larger than memory:
+// belongs to. Several tests need a correction: multiply P by their number. Cells holds the mean
+// features of groups of rows, for samples larger than memory:
 //
 //	c, err := hypothesis.NewCells(phi, 1000, 500) // up to 500 cells of 1000 rows
 //	err = c.Add(part, src)                        // for each part of the rows
@@ -15,6 +16,8 @@
 //	r, err := hypothesis.Compare(ctx, c, d, 999, src)
 //
 // Rows that depend on their neighbours, as in time series, are rejected far too often: use cells of
-// consecutive rows. The error of a function reports nil maps and sources, NaN and infinite numbers,
-// and the end of ctx; a nil ctx panics.
+// consecutive rows. docs/regression.md has the statistics, the limits and the references.
+//
+// Functions return an error for nil maps and sources, for NaN and infinite numbers, and at the end
+// of ctx. A nil ctx panics.
 package hypothesis

@@ -27,13 +27,18 @@ import (
 //	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012].
 //
 // If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
-// p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. The
-// feature map phi of Independence may be learnt from x, and psi from y, but neither from both
-// samples. With n ≤ Options.Cells rows, Independence takes B·n·D·E multiply-adds for B
-// permutations, D features of phi and E of psi. If n > Options.Cells, Independence divides n rows
-// at random into some √Options.Cells cells, and each permutation shifts the rows of y in each cell
-// cyclically. Independence returns an error for fewer than 4 rows, different numbers of rows in x
-// and y, and options out of range.
+// p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. For
+// Independence, the feature map phi may be learnt from x, and the feature map psi from y, but
+// neither map from both samples.
+//
+// With n ≤ Options.Cells rows, Independence draws all permutations with equal probabilities, for
+// B·n·D·E multiply-adds with B permutations, D features of phi and E of psi. If n > Options.Cells,
+// Independence divides n rows at random into some √Options.Cells cells, and each permutation shifts
+// the rows of y in each cell cyclically. Mostly 50 features of each map suffice for Independence:
+// package components makes few features of many.
+//
+// Independence returns an error for fewer than 4 rows, different numbers of rows in x and y, a
+// number of columns that does not fit the map, and options out of range.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -143,6 +148,7 @@ func (p *pairs[T]) findMeans() error {
 	return p.ctx.Err()
 }
 
+// scale divides x by 2^e, without rounding.
 func scale(x []float64, e int) {
 	for i, v := range x {
 		x[i] = math.Ldexp(v, -e)
@@ -150,7 +156,7 @@ func scale(x []float64, e int) {
 }
 
 // features returns the features minus their means, of rows lo to hi in the random order, and adds
-// the rows to a, b, c and norms.
+// the rows to a, b, c and norms. After the end of the context some features are missing.
 func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	for i, s := range p.sides {
 		both[i] = dense.New[float64](hi-lo, p.width(i))

@@ -20,8 +20,10 @@ import (
 //	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ).
 //
 // The arguments x, y and weights and the leverages h_i of Jackknife are those of LeaveOneOut, and
-// r_i is the result r of Variances at row i. Jackknife returns the errors of LeaveOneOut, and an
-// error for a weight of 0, and for a ratio of error to standard deviation that is not finite.
+// r_i is the result r of Variances at row i. WithBands makes prediction bands of the ratios of
+// Jackknife, too narrow ones if length-scales were learnt from the rows. Jackknife returns an error
+// where LeaveOneOut returns one, for a weight of 0, and for a ratio of error to standard deviation
+// that is not finite. Cost: as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -48,28 +50,31 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 
 // Bands are prediction errors at rows that a fit has not seen, from which Model.Band computes half
 // widths of prediction bands. Prediction bands hold new targets with the given probability for any
-// distribution of the noise if rows are exchangeable [Vovk et al. 2005].
+// distribution of the noise if rows are exchangeable [Vovk et al. 2005]. If a fit learns
+// length-scales or a metric, errors in Bands must be at rows that took no part in learning.
 type Bands[T dense.Float] struct {
 	// Errors has in row i and column j the absolute difference |y_ij − f_j(x_i)| of target and mean
 	// of output j, divided by the factors that Relative and Logs describe.
 	Errors dense.Matrix[float64]
 
 	// Relative says that Errors are ratios of prediction errors to standard deviations, as of
-	// Jackknife, so that bands are wide where standard deviations of Predict are large.
+	// Jackknife, so that bands are wide where standard deviations of Predict are large. If Relative
+	// is false and Logs nil, the bands of an output have one width at all points.
 	Relative bool
 
-	// Logs is a model of the logarithms of prediction errors, for bands as wide as errors.
-	// Model.Band multiplies the half width of output j by exp(max(g, Least[j])) for the mean g of
-	// Logs. With Logs, Errors must be the exponentials of the errors that Logs.LeaveOneOut returns.
+	// Logs is a model of the logarithms of prediction errors, for bands as wide as errors; a nil
+	// Logs stands for equal noise of all rows. Model.Band multiplies the half width of output j by
+	// exp(max(g, Least[j])) for the mean g of Logs. With Logs, Errors must be the exponentials of
+	// the errors that Logs.LeaveOneOut returns.
 	Logs *Model[T]
 
 	// Least has for each output the smallest mean of the model Logs at the rows of the fit.
 	Least []float64
 }
 
-// WithBands returns a copy of the model with the Bands b. WithBands returns an error for Errors of
-// a wrong shape or with a negative number, a Logs that is zero or has other features or outputs
-// than the model, and a Least of a wrong length.
+// WithBands returns a copy of the model with the Bands b, which Model.Write writes too. WithBands
+// returns an error for Errors of a wrong shape or with a negative number, a Logs that is zero or
+// has other features or outputs than the model, and a Least of a wrong length.
 func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -135,7 +140,10 @@ func checkErrors(errors []float64, outputs int) error {
 // of Band with the probability level. With n errors per output in Bands, the half width is the
 // ⌈level·(n + 1)⌉-th smallest error, times the factors of Bands.Relative and Bands.Logs, or +Inf if
 // n is too small for the level. For a model without Bands, Band assumes that the noise is normally
-// distributed. Band panics where Predict panics, and unless the argument level is between 0 and 1.
+// distributed.
+//
+// Away from the rows of the fit, bands are only as good as the standard deviations of Predict: see
+// Samples in docs/regression.md. Band panics where Predict panics, and unless 0 < level < 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)
@@ -148,7 +156,7 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matr
 	return mean, half
 }
 
-// g has the means of log-errors, or no numbers.
+// band replaces standard deviations by half widths. g has the means of log-errors, or no numbers.
 func band[T dense.Float](r *features.Regression, sd, g []T, level float64) {
 	if !(level > 0 && level < 1) {
 		panic(fmt.Sprintf("ridge: level = %v, want a number between 0 and 1", level))

@@ -32,11 +32,14 @@ type Choice[T dense.Float] struct {
 	Temperature float64        // β of the classifier
 }
 
-// Choose fits a model with each feature map to the rows and returns the model of largest evidence.
-// In Choose each fit determines the variances of noise and weights that the options o do not give.
-// Choose overrates a feature map with parameters learnt from the targets of the same rows: package
-// ridge/automl compares such maps at held-out rows. Choose returns the errors of Sum, an error for
-// an empty slice maps, and the error of the first map if no map can be fitted.
+// Choose fits a model with each feature map to the rows and returns the model of largest evidence,
+// the first one of models with equal evidence. The feature maps may differ in length-scales,
+// kernels, frequencies or numbers of features. In Choose each fit determines the variances of noise
+// and weights that the options o do not give. Choose overrates a feature map with parameters learnt
+// from the targets of the same rows: package ridge/automl compares such maps at held-out rows.
+//
+// Without Options.Iterative, Choose reads the rows once per map. Choose returns the errors of Sum,
+// an error for an empty slice maps, and the error of the first map if no map can be fitted.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o Options) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -109,9 +112,10 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fi
 }
 
 // MedianDistance returns the median of the Euclidean distances between pairs of rows of x, or of a
-// random sample of 500 rows: a first length-scale for kernels, in units of x. For rows of R^d,
-// MedianDistance takes 125,000·d operations. MedianDistance returns an error for fewer than two
-// rows, and a median of +Inf or 0.
+// random sample of 500 rows: a first length-scale for kernels, in units of x. In few dimensions
+// functions often vary within a fraction of the median distance. For rows of R^d, MedianDistance
+// takes 125,000·d operations. MedianDistance returns an error for fewer than two rows, and a median
+// of +Inf or 0; the error for 0 names the median of the distances above 0.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

@@ -24,12 +24,15 @@ import (
 
 // ClassifyOptions are the parameters of Classify, of which only Classes has no default.
 type ClassifyOptions struct {
+	// Classes is the number of classes, at least 2.
 	Classes int
 
-	// Ratio is the penalty λ of squared weights; 0 stands for the λ of least log-loss.
+	// Ratio is the penalty λ of the squared regression weights, in squared units of the features. A
+	// Ratio of 0 stands for the penalty λ of least leave-one-out log-loss.
 	Ratio float64
 
-	// ClassWeights multiplies the weights of the rows of each class by a number; nil means 1.
+	// ClassWeights has a factor for each class, which multiplies the weights of the rows of the
+	// class. Nil stands for 1. A factor above 1 raises the probabilities of the class.
 	ClassWeights []float64
 
 	// Labels has a text for each class, for the file of the classifier; nil means none.
@@ -47,10 +50,14 @@ const sampledRows = 2048
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // Classify chooses the penalty λ, the inverse temperature β and, if the loss falls clearly, a
-// mixture of the means f_c that minimise the loss at the rows or at a sample of the rows. For n
-// rows and D features, Classify takes n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
-// Classify returns an error for an empty slice maps, a target that is not a class, a class without
-// rows of a weight above 0, and the error of the first map if no map can be fitted.
+// mixture of the means f_c that minimise the loss at the rows, or at 2048 of more rows: see
+// Classification in docs/regression.md. The loss of Classify is too small for a map whose
+// parameters were learnt from the targets of the rows.
+//
+// For a map of D features, Classify reads n rows once, for n feature transforms, n·D²/2
+// multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ. Classify returns an error for an empty slice
+// maps, a target that is not a class, a class without rows of a weight above 0, and the error of
+// the first map if no map can be fitted.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Choice[T], error) {
 	var c Choice[T]
 	if err := argument.Context("ridge", ctx); err != nil {
@@ -250,9 +257,9 @@ func halves(factor *cholesky.Factor, phi dense.Matrix[float64]) []float64 {
 	return variances
 }
 
-// temperatureOf minimises the weighted mean of −log P_i(c_i) for P_i = softmax(β·s_i), with one
-// more row of weight 1 and the mean of −log P_i(c) over rows and classes, so that β is finite if
-// all rows are right [Platt 1999].
+// temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =
+// softmax(β·s_i), with one more row of weight 1 and the mean of −log P_i(c) over rows and classes,
+// so that β is finite if all rows are right [Platt 1999]. The loss is that of the n rows.
 func temperatureOf(scores dense.Matrix[float64], labels []int, weights []float64) (beta, loss float64) {
 	scaled := make([]float64, scores.Cols)
 	losses := func(beta float64) (own, all float64) {

@@ -31,7 +31,8 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Sums[float64])(nil)
 )
 
-// MarshalBinary returns the Sums as a safetensors file without the feature map.
+// MarshalBinary returns the Sums as a safetensors file, without the feature map, of about 4·D² +
+// 8·D·p bytes for D features and p targets.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 	if s.phi == nil {
 		return nil, errors.New("ridge: the Sums are zero, want those of NewSums")
@@ -52,7 +53,9 @@ func triangular(n int) int { return n * (n + 1) / 2 }
 // UnmarshalBinary replaces the receiver s by the Sums that data encodes. The receiver s must come
 // from NewSums for the element type, feature map and number of outputs of the encoded Sums.
 // UnmarshalBinary returns an error and keeps s if bytes are damaged, or if the encoded Sums have
-// another type, number of outputs, or features at a few points.
+// another type, number of outputs, or features at a few points. The checksum in data detects
+// damage, not forgery; forged Sums are at worst wrong. UnmarshalBinary allocates memory in
+// proportion to the length of data.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	r, err := archive.Unmarshal[T, sumsRecipe](data, "ridge", "sums")
 	if err != nil {

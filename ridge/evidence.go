@@ -28,7 +28,7 @@ type problem struct {
 const (
 	unit = 0x1p-53 // unit roundoff of float64
 
-	// the least λ in units of the rounding of ΦᵀΦ; the relative error of a fit is about 1/margin
+	// margin is the least λ in units of the rounding of ΦᵀΦ; the error of a fit is about 1/margin.
 	margin = 1 << 10
 
 	// Outside of these bounds of yᵀy and the trace of ΦᵀΦ products underflow or overflow.
@@ -105,6 +105,7 @@ type fit struct {
 	hidden       bool // the residual is below the rounding of yᵀy
 }
 
+// at returns the solution for λ = ratio. The next call overwrites its factor, which is in p.work.
 func (p *problem) at(ratio float64) (f fit, err error) {
 	p.work = resize(p.work, p.square.Rows, p.square.Rows)
 	a := p.work

@@ -43,8 +43,11 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 // coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise.
 // Standard deviations of a model from WithKernel come from the features and the argument noise, and
 // are too large if the features have few landmarks. For a model from WithKernel, LogEvidence and
-// the weights of Weights are 0, and LeaveOneOut, Jackknife and Gradient return an error. WithKernel
-// returns an error for a zero model, a map without a kernel, and noise ≤ 0.
+// the weights of Weights are 0, and LeaveOneOut, Jackknife and Gradient return an error.
+//
+// For each row, Mean of the returned model computes n values of the kernel, one for each of the n
+// rows of the argument x of WithKernel. WithKernel returns an error for a zero model, a map without
+// a kernel, and noise ≤ 0.
 func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -94,8 +97,9 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 // indicators y: y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument leftOut has
 // the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i, such as those of LeaveOneOut or of
 // kernelridge.Fit. From the errors leftOut, Classifier computes the inverse temperature and the
-// mixture of scores of least loss, as Classify does, and returns the loss too. Classifier returns
-// an error for a zero model, and rows of y that are no indicators.
+// mixture of scores of least loss, as Classify does, and returns the loss too. The argument labels
+// of Classifier has the texts of classes as ClassifyOptions.Labels. Classifier returns an error for
+// a zero model, and rows of y that are no indicators.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
 	if m.phi == nil {
 		return nil, 0, errNoModel

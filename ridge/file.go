@@ -15,8 +15,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with the feature map to w as one safetensors file. docs/regression.md
-// lists the arrays. Write returns an error for a feature map that rff.Write refuses.
+// Write writes the model with the feature map to w as one safetensors file, which NumPy reads.
+// docs/regression.md lists the arrays. The documentation of rff.Write lists the feature maps that
+// Write supports and the parts that files of all types have. For D features and p outputs the file
+// of Write has about 4·D² + 8·D·p bytes and those of the feature map. Write returns an error for a
+// feature map that rff.Write refuses, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
@@ -32,11 +35,13 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 	return write(w, c)
 }
 
-// ReadModel reads from r, up to the end of r, a model that Model.Write has written. On equal
-// processors and versions of the module, predictions of the model of ReadModel equal those of the
-// written model bit for bit. ReadModel returns an error that names a missing, damaged or unknown
-// part of the file, and an error for a file of a classifier, of another element type than T or of
-// another version of the format.
+// ReadModel reads from r, up to the end of r, a model that Model.Write has written. With equal
+// processors and equal versions of the module, predictions, variances and samples of the model of
+// ReadModel equal those of the written model bit for bit.
+//
+// ReadModel returns an error that names a missing, damaged or unknown part of the file, an error
+// for a file of a classifier, of another element type than T or of another version of the format,
+// and the errors of r. ReadModel allocates at most a multiple of the bytes read from r.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }

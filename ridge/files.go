@@ -18,7 +18,8 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// NPY reads rows from files in NumPy's format (.npy), a block at a time, converted to T.
+// NPY reads rows from files in NumPy's format (.npy), a block at a time. NPY reads the arrays that
+// package npy reads, in C or Fortran order, and converts numbers to T. NPY files have no checksum.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n; "" for none
@@ -96,7 +97,7 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 // A block has at most 2²⁰ numbers, so that many columns take about as long to read as 128.
 func rowsOfBlock(columns int) int { return max(1, min(blockSize, 1<<20/max(1, columns))) }
 
-// UTF-8 files of some programs begin with it.
+// byteOrderMark begins UTF-8 files of some programs.
 const byteOrderMark = "\ufeff"
 
 type CSV[T dense.Float] struct {
@@ -126,12 +127,12 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 	return slices.Sorted(maps.Keys(f.found)), nil
 }
 
-// Blocks reads the file, whose columns are coordinates of points except for the target columns.
-// Blocks reads decimal numbers without underscores, and nan and inf, with or without quotes, and
-// rounds a number to the type T once. Blocks skips blanks around numbers, blank lines and a byte
-// order mark. If Comma is a blank, Blocks takes several blanks as one separator. An error of Blocks
-// names the file, and the line and the column, counted from 1, of a text that is no label, no
-// number or beyond the range of T.
+// Blocks reads the file. All columns of the file except the target columns are coordinates of
+// points. Blocks reads decimal numbers without underscores, and nan and inf, with or without
+// quotes, and rounds a number to the type T once. Blocks skips blanks around numbers, blank lines
+// and a byte order mark. If Comma is a blank, Blocks takes several blanks as one separator. An
+// error of Blocks names the file, and the line and the column, counted from 1, of a text that is no
+// label, no number or beyond the range of T. CSV files have no checksum.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
@@ -241,7 +242,7 @@ func notANumber(text string) string {
 	return "not a number"
 }
 
-// The first line sets columns for all others.
+// nextLine returns the next line that is not blank. The first line sets columns for all others.
 func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	for {
 		record, err := r.Read()

@@ -21,8 +21,9 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Functions are functions drawn from the posterior of a Model. A Functions value never changes, and
-// goroutines may share the value.
+// Functions are functions drawn from the posterior of a Model. The values of one of the Functions
+// at several points are a joint sample, and all calls of Eval at a point return equal values. A
+// Functions value never changes, and goroutines may share the value.
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -37,9 +38,10 @@ type draws struct {
 }
 
 // For each row of x, Eval writes the values of all functions into a row of dst, and returns dst; a
-// zero dst is allocated. The argument dst must not overlap x, and Eval panics for shapes that do
-// not fit. For functions of Pathwise with N rows, Eval takes N values of the kernel for each row of
-// x.
+// zero dst is allocated. The result dst of Eval must not overlap x. Eval panics if the shape of x
+// or dst does not fit. For n rows and D features Eval costs n transforms by the feature map, and
+// n·D multiply-adds in float64 per function. For functions that Pathwise drew with N rows, Eval
+// also costs n·N values of the kernel, and n·N multiply-adds per function, at n rows.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
@@ -68,8 +70,10 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 
 // Sample draws n functions from the posterior of output j: weights w = μ_j + σ_j·R⁻¹z for the
 // posterior mean μ_j, the covariance σ_j²·(RᵀR)⁻¹ and z ~ N(0, I), and intercepts from the
-// posterior of the intercept. With many rows, the variance of functions of Sample far from all rows
-// is too small: see Pathwise. Sample returns an error for n < 1 and a j that is no output.
+// posterior of the intercept. Functions of Sample have the means and variances of Posterior,
+// without the part of the variance outside the span of landmarks. With many rows, the variance of
+// functions far from all rows is too small: see Pathwise. With D features, Sample takes D²/2
+// multiply-adds per function. Sample returns an error for n < 1 and a j that is no output.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -113,10 +117,12 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Far from all rows, functions of Pathwise vary as much as the prior. Pathwise returns the errors
-// of Model.Sample and Sums.Add, and an error for an x without rows, a map without a kernel, a
-// weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular
-// to rounding. For N rows Pathwise takes N³/6 multiply-adds and N² numbers of memory.
+// Far from all rows, functions of Pathwise vary as much as the prior. If the feature map has
+// landmarks, Pathwise draws functions of the prior with 2048 features of rff.Random. Pathwise
+// returns the errors of Model.Sample and Sums.Add, and an error for an x without rows, a map
+// without a kernel, a weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel
+// matrix that is singular to rounding. For N rows Pathwise takes N² values of the kernel, N³/6
+// multiply-adds and N² numbers of memory.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -152,7 +158,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	return &Functions[T]{prior, source, *d}, nil
 }
 
-// features of functions of the prior, if those of the model vanish far from landmarks
+// priorFeatures is the number of features of the prior if those of the model vanish far away.
 const priorFeatures = 2048
 
 func checkPathwise(rows, n int) error {

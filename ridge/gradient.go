@@ -13,11 +13,13 @@ import (
 //
 //	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ).
 //
-// Gradient treats the variances of noise and weights as constants. From the result dst of Gradient,
-// the method Backward of an [rff.Differentiable] map computes the gradient with respect to the
-// points. The arguments x, y and weights of Gradient are some or all rows of the fit, as for
-// Sums.Add, and must not overlap dst. For n rows and D features, Gradient takes n·D² multiply-adds,
-// and returns the errors of Sums.Add and an error for models of WithKernel.
+// Gradient treats the variances of noise and weights as constants: a change of variances of maximum
+// evidence changes the evidence in second order only. From the result dst of Gradient, the method
+// Backward of an [rff.Differentiable] map computes the gradient with respect to the points.
+//
+// The arguments x, y and weights of Gradient are some or all rows of the fit, as for Sums.Add, and
+// must not overlap dst. Gradient returns an error where Sums.Add does and for models of WithKernel.
+// For n rows and D features, Gradient costs n feature transforms and n·D² multiply-adds.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }

@@ -16,11 +16,12 @@ import (
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for so many
 // features that a direct fit takes too much memory or time. For D features, r = Rank, and k outputs
-// and samples together, a fit takes 8·D·(2r + 5k) bytes.
+// and samples together, a fit takes 8·D·(2r + 5k) bytes, and a pass over n rows n feature
+// transforms and 2n·D·max(k, 16) multiply-adds.
 type Iterative struct {
-	// Rank is the rank r of the preconditioner; 0 stands for min(256, D/16), at least 16, with D
-	// features, and −1 for no preconditioner. A larger Rank saves passes over the rows if λ is
-	// small.
+	// Rank is the rank r of the preconditioner, at most the number of rows and the number D of
+	// features; 0 stands for min(256, D/16), at least 16, and −1 for no preconditioner. A larger
+	// Rank saves passes over the rows if λ is small and rows are many.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, at least 2, for standard deviations, the
@@ -35,15 +36,17 @@ type Iterative struct {
 	// MaxIterations is the largest number of passes of conjugate gradients; 0 stands for 1000.
 	MaxIterations int
 
-	// Fit calls Progress, unless Progress is nil, after each pass over the rows with the number of
-	// passes and the largest error bound of all outputs, in the unit of Tolerance.
+	// Fit calls Progress, unless Progress is nil, after each pass over the rows, on the goroutine
+	// of the caller, with the number of passes and the largest error bound of all outputs, in the
+	// unit of Tolerance.
 	Progress func(iterations int, bound float64)
 
 	Src rand.Source
 }
 
 // NotConverged is the error of a fit by iterations that has not reached the tolerance, because
-// MaxIterations passes do not suffice, rounding prevents progress, or a context ended.
+// MaxIterations passes do not suffice, rounding prevents progress, or a context ended. A fit that
+// returns a NotConverged also returns the model with the weights reached.
 type NotConverged struct {
 	Iterations       int
 	Ratio            float64 // λ
@@ -152,7 +155,7 @@ func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T
 	return p.chooseRatio()
 }
 
-// The features are at equal distances, times √(D/out).
+// some has out of the D features of a map at equal distances, times √(D/out).
 type some[T dense.Float] struct {
 	rff.Map[T]
 	out int

@@ -23,8 +23,10 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 //
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //
-// The result r of Variances is 0 unless the feature map has landmarks. Row i of the fit with weight
-// ω_i has the leverage ω_i·g_i, and all leverages sum to DegreesOfFreedom.
+// With the noise variance σ_j² of output j, the standard deviation of Posterior is σ_j·√(g_i +
+// r_i). The result r of Variances is 0 unless the feature map has landmarks. Row i of the fit with
+// weight ω_i has the leverage ω_i·g_i; leverages sum to DegreesOfFreedom. Variances panics where
+// Predict panics.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

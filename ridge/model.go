@@ -16,14 +16,18 @@ import (
 // Options fix the variances, the intercept and the method of a fit. With zero Options a fit chooses
 // all parameters by maximum evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise; 0 stands for the variance of maximum evidence.
+	// Noise is the variance σ² of the noise, in squared units of the targets. A Noise of 0 stands
+	// for the variance of maximum evidence.
 	Noise float64
 
-	// Prior is the prior variance s² of the regression weights, so that s²·φ(x)ᵀφ(x′) is the kernel
-	// of the Gaussian process; 0 stands for the variance of maximum evidence.
+	// Prior is the prior variance s² of the regression weights, in squared units of the targets:
+	// with features φ, the kernel of the Gaussian process is s²·φ(x)ᵀφ(x′). A Prior of 0 stands for
+	// the variance of maximum evidence.
 	Prior float64
 
-	// Ratio is the penalty λ = σ²/s², noise over prior variance; 0 stands for maximum evidence.
+	// Ratio is the penalty λ = σ²/s², noise over prior variance, in squared units of the features.
+	// A Ratio of 0 stands for the ratio of maximum evidence. If Ratio is given without Noise and
+	// Prior, every output has the variances σ² and s² of maximum evidence for the given Ratio.
 	// Ratio must be 0 if both Noise and Prior are given.
 	Ratio float64
 
@@ -77,13 +81,17 @@ type Model[T dense.Float] struct {
 	exact *exact[T] // or nil
 }
 
-// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. For a
-// Block[float32] without Weights, of at least 65,280 and at least 128·D rows, Fit sums products of
-// the D features in float32, unless the penalty λ is too small for the rounding errors. Without
-// Options.Iterative, Fit reads rows of files once. If the iterations end before the tolerance is
-// reached, Fit returns the model so far and a *NotConverged. Fit returns the errors of Sum and
-// Sums.Fit and, with Options.Iterative, an error for a λ too small for float64 or rows that differ
-// between passes.
+// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. Fit returns the
+// errors of Sum and Sums.Fit. The model of Fit does not depend on GOMAXPROCS.
+//
+// Without Options.Iterative, Fit reads rows of files once. For a Block[float32] without Weights, of
+// at least 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, and
+// measures the matrix E of rounding errors of the sums: Fit sums again in float64 unless the
+// penalty λ > 64·‖E‖. Model.Accuracy tells whether Fit summed products in float32.
+//
+// With Options.Iterative, Fit reads the rows some tens of times. If the iterations end before the
+// tolerance is reached, Fit returns the model so far and a *NotConverged. With Options.Iterative,
+// Fit also returns an error for a λ too small for float64 or rows that differ between passes.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -115,15 +123,20 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 	return s.Fit(ctx, o)
 }
 
-// Fit returns the posterior of the regression for the rows of the Sums s. For features φ, targets
-// y, weights ω and means φ̄ and ȳ, the regression weights of output j have the mean A⁻¹·Σω(φ −
-// φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ with A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. If o.Ratio is 0 and
-// o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one for all outputs. The
-// penalty λ is at least 2¹⁰ times the rounding error of the Sums. With D features, Fit costs D³/3
-// multiply-adds for a given penalty λ, and about 25·D³/6 more to choose λ, and needs memory for
-// 5/2·D² numbers of float64. Fit returns an error for no rows, sums that are not finite, sums of
-// squares of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without
-// a given noise, and a penalty λ too small for the rounding of the sums.
+// Fit returns the posterior for the rows of the Sums s and does not change s: for weights ω,
+// features φ, targets y and means φ̄ and ȳ, the regression weights of output j have the mean
+// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The
+// intercept has a flat prior. Without an intercept, zeros replace the means φ̄ and ȳ of features
+// and targets.
+//
+// If o.Ratio is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one
+// for all outputs. The penalty λ is at least 2¹⁰ times the rounding error of the Sums: see Noise
+// and prior in docs/regression.md. With D features, Fit costs D³/3 multiply-adds for a given
+// penalty λ, and about 25·D³/6 more to choose λ, and needs memory for 5/2·D² numbers of float64.
+//
+// Fit returns an error for no rows, sums that are not finite, sums of squares of targets or
+// features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given noise, and a
+// penalty λ too small for the rounding of the sums.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -138,7 +151,8 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // Weights returns copies of the posterior means w of the regression weights, a column for each
-// output, and of the intercepts b.
+// output, and of the intercepts b. The mean of output j at x is b_j + φ(x)ᵀw_j with the features φ,
+// plus the sum Σ_i a_ij·k(x, x_i) for a model from WithKernel.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
@@ -154,7 +168,8 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
 // For a model with an intercept, LogEvidence is the log density of contrasts of the n targets, with
-// n − 1 for n, and log Σω of row weights ω added in the brackets.
+// n − 1 for n, and log Σω of row weights ω added in the brackets. On equal rows, feature maps and
+// variances of larger LogEvidence are more likely. LogEvidence is 0 for a model from WithKernel.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output: Σ λ_i/(λ_i + λ) for
@@ -182,11 +197,13 @@ type Accuracy struct {
 	// Samples is the number of samples of the posterior, or 0 if the posterior is exact.
 	Samples int
 
-	// Bound has for each output a bound of the weighted root mean square difference of the means at
-	// the rows from the exact solution; nil for the direct solution.
+	// Bound has for each output, in units of the targets, the bound ‖r‖/(2√(λΣω)) of the weighted
+	// root mean square difference of the means at the rows from the exact solution, for the
+	// residual r of the linear system and row weights ω; nil for the direct solution.
 	Bound []float64
 
-	// LogEvidence is the standard error of Model.LogEvidence.
+	// LogEvidence is the standard error of Model.LogEvidence. Two models of equal rows and random
+	// samples have similar errors of Model.LogEvidence, so differences are more accurate.
 	LogEvidence float64
 }
 
@@ -196,9 +213,10 @@ func (m *Model[T]) Accuracy() Accuracy {
 	return a
 }
 
-// For each row of x, Mean writes the posterior means of all outputs into a row of dst and returns
-// dst; a zero dst is allocated. The argument dst must not overlap x, and Mean panics for shapes
-// that do not fit. For n rows, D features and p outputs, Mean takes n·D·p multiply-adds in float64.
+// For each row of x, Mean writes the posterior means of all outputs, which are also the means of
+// new targets, into a row of dst and returns dst; a zero dst is allocated. The result dst of Mean
+// must not overlap x. Mean panics if the shape of x or dst does not fit the model. For n rows, D
+// features and p outputs, Mean costs n transforms by the map and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
 	if m.exact != nil {
@@ -208,8 +226,9 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // For each row of x and each output, Predict returns the mean and the standard deviation of a new
-// target, whose variance is that of Posterior plus that of the noise. For n rows and D features
-// Predict takes n·D²/2 multiply-adds in float64, and panics for an x that does not fit.
+// target, whose variance is that of Posterior plus that of the noise. Predict panics if the shape
+// of x does not fit the model. For n rows and D features Predict costs n transforms by the feature
+// map, n·D²/2 multiply-adds in float64, and 4·D² bytes read for every 128 rows.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -220,7 +239,9 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 // The term 1/Σω in the formula of Posterior, for row weights ω, is 0 if the model has no intercept.
 // The term (k(x, x) − ‖φ‖²)/λ, with features φ and kernel k, is 0 unless the map comes from
-// rff.Nystroem or rff.Spectral [Quiñonero-Candela & Rasmussen 2005].
+// rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of
+// the landmarks [Quiñonero-Candela & Rasmussen 2005]. Posterior panics where Predict panics, at the
+// cost of Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
@@ -236,7 +257,7 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 
 const predictRows = 128
 
-// at most 8 MiB of features
+// rows returns the number of rows whose features, at most 8 MiB, are computed together.
 func (p *posterior) rows() int { return max(1, min(predictRows, 1<<20/p.root.width)) }
 
 var (

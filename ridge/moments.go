@@ -61,6 +61,7 @@ func (m *moments) merge(o *moments) error {
 	return nil
 }
 
+// scale multiplies the number of rows that each row stands for by factor.
 func (m *moments) scale(factor float64) {
 	m.rows, m.weight, m.logWeight = factor*m.rows, factor*m.weight, factor*m.logWeight
 	for _, part := range [...][]float64{m.squares, m.cross.Data, m.square.data} {

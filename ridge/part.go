@@ -28,7 +28,7 @@ type part struct {
 	space blockSpace
 }
 
-// If ctx ends, m may contain some of the rows.
+// add adds the rows of r to m. If ctx ends, m may contain some of the rows.
 func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error {
 	if r.Len() <= partRows {
 		return a.block.addRows(ctx, m, r, 0, r.Len())

@@ -22,7 +22,7 @@ type passes interface {
 
 	// pass reads the rows once, and writes S·V into the first columns of sum, and Φᵀ·U into the
 	// others, where fill writes U for blocks of rows and Φ has the features minus the mean.
-	// Products of a wide pass are in float64.
+	// Products of a wide pass are those of float64, and products of other passes are those of T.
 	pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill func(u, phi dense.Matrix[float64], weights []float64)) error
 
 	unit() float64
@@ -62,7 +62,8 @@ type reader[T dense.Float] struct {
 
 const rowGrain = 1 << 14
 
-// at most 32 MiB of features; not of the machine, because the rounding of sums depends on it
+// rowsOf returns the number of rows whose features are computed together, at most 32 MiB. It does
+// not depend on the machine, because the rounding of sums depends on it.
 func rowsOf(width int) int { return max(16, min(256, 1<<22/width)) }
 
 func (o *reader[T]) unit() float64 {
@@ -136,7 +137,8 @@ func (o *reader[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide
 	return nil
 }
 
-// If not wide, begin divides columns of V by the powers of two that it returns, for the range of T.
+// begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns
+// of V by the powers of two that it returns, so that T can represent them.
 func (o *reader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := slices.Repeat([]float64{1}, v.Cols)
 	for i := range sum.Rows {
@@ -208,7 +210,7 @@ func (o *reader[T]) recentre(sum, v dense.Matrix[float64]) {
 	}
 }
 
-// blocks whose products are summed in E before flush
+// groupBlocks is the number of blocks whose products are summed in E before flush.
 const groupBlocks = 16
 
 // products computes the sums of [Φᵀ(ΩΦV) ΦᵀU] over blocks of rows of Φ.

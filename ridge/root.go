@@ -36,6 +36,7 @@ func (b root) rows() int {
 	return b.width
 }
 
+// row returns row i of B. The elements after its end are 0.
 func (b root) row(i int) []float64 {
 	if b.samples > 0 {
 		return b.data[i*b.width : (i+1)*b.width]

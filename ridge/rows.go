@@ -19,7 +19,8 @@ type Rows[T dense.Float] interface {
 }
 
 // Block holds rows in memory: row i has the point X.Row(i), the targets Y.Row(i), and the weight
-// Weights[i]. A zero Matrix Y stands for no targets, and nil Weights for weights of 1.
+// Weights[i]. A zero Matrix Y stands for no targets, and nil Weights for weights of 1. The matrices
+// of a Block may be views of a *mat.Dense: see package dense/gonum.
 type Block[T dense.Float] struct {
 	X, Y    dense.Matrix[T]
 	Weights []T
@@ -45,6 +46,7 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 
 // Check returns an error unless X has d columns, Y has as many columns as the number outputs says,
 // X, Y and any Weights have equally many rows, all numbers are finite, and no weight is negative.
+// An error of Check for a wrong number names the row.
 func (b Block[T]) Check(d, outputs int) error {
 	b = b.complete()
 	return checkRows(b.X, b.Y, b.Weights, d, outputs)

@@ -21,9 +21,11 @@ import (
 //	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
 //	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
-// For D features and p targets, Sums take D²/2 + D·p numbers of float64 for any number of rows.
-// Sums have products about the mean of each block of rows, so that a large mean costs no accuracy.
-// The order and the grouping of rows change Sums by rounding only. A Sums belongs to one goroutine.
+// For D features and p targets, Sums take D²/2 + D·p numbers of float64 for any number of rows, and
+// Merge adds Sums [Chan et al. 1983]. Sums are float64 for both element types, with products about
+// the mean of each block of rows, so that a large mean costs no accuracy. The order and the
+// grouping of n rows change Sums by rounding only, at most (272 + n/4080)·2⁻⁵³ times the sum of the
+// absolute values of the terms about the means. A Sums belongs to one goroutine.
 type Sums[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -35,7 +37,8 @@ type Sums[T dense.Float] struct {
 }
 
 // NewSums returns Sums without rows, for the features of the map phi and the number outputs of
-// targets per row, or 0 for package components. NewSums returns an error for outputs below 0.
+// targets per row, or 0 for package components; Sums.Fit needs at least one output. NewSums returns
+// an error for outputs below 0.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	s, err := newSums(phi, outputs)
 	if err != nil {
@@ -73,9 +76,10 @@ func (s *Sums[T]) Rows() int { return s.n }
 
 // Scale multiplies the number of rows that each row stands for, at first 1, by factor: after
 // Scale(3) every row counts as three rows. With γ < 1, Scale(γ) before each Add makes the Sums
-// forget: a row that k calls of Scale have followed counts γᵏ times. Before Merge, call Scale(γᵏ)
-// on Sums that lag k calls of Scale(γ) behind. Scale returns an error and keeps the Sums if factor
-// is not positive, or if the number of rows or the weights would become 0 or infinite.
+// forget: a row that k calls of Scale have followed counts γᵏ times in the number of rows, sums,
+// evidence and noise, and needs γᵏ times its weight in LeaveOneOut. Before Merge, call Scale(γᵏ) on
+// Sums that lag k calls of Scale(γ) behind. Scale returns an error and keeps the Sums if factor is
+// not positive and finite, or if the number of rows or the weights would become 0 or infinite.
 func (s *Sums[T]) Scale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return fmt.Errorf("ridge: factor = %v, want a positive number", factor)
@@ -100,12 +104,15 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 	return s.weight, slices.Clone(s.mean), scatter
 }
 
-// Add adds rows to the Sums: row i has the point x.Row(i), the targets y.Row(i) and weights[i]; nil
-// weights are 1, and y is the zero Matrix for Sums without targets. With the noise variance σ², the
-// noise of a row of weight ω has the variance σ²/ω. For n rows with D features, Add takes n·D²/2
-// multiply-adds in float64. Add returns an error, and leaves the Sums unchanged, for shapes that do
-// not fit, a NaN or infinite point or target, and a negative, NaN or infinite weight. Features that
-// overflow make the Sums infinite or NaN, which Sums.Fit reports.
+// Add adds rows to the Sums: row i has the point x.Row(i), the targets y.Row(i) and weights[i]. For
+// Sums without targets, y is the zero Matrix. Nil weights are 1. With the noise variance σ², the
+// noise of a row of weight ω has the variance σ²/ω. A row of weight 0 has no effect. For n rows
+// with D features, Add costs n feature transforms, n·D²/2 multiply-adds in float64, and memory for
+// D²/2 numbers per goroutine. The Sums after Add do not depend on GOMAXPROCS.
+//
+// Add returns an error for shapes that do not fit, and one that names a row with a NaN or infinite
+// point or target, or with a negative, NaN or infinite weight. If Add returns an error, the Sums
+// are unchanged. Features that overflow make the Sums infinite or NaN, which Sums.Fit reports.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
@@ -165,8 +172,8 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	return dense.New[T](r, c)
 }
 
-// Merge adds the rows of the argument other to the receiver s. If s and other differ in features or
-// outputs, Merge returns an error and keeps s.
+// Merge adds the rows of the argument other to the receiver, and changes only the receiver. If s
+// and other differ in features or outputs, Merge returns an error and keeps s.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// the number of rows of a band and the order of the blocks of a factorisation
+// tile is the number of rows of a band and the order of the blocks of a factorisation.
 const tile = 128
 
 // triangle is the lower triangle of a symmetric matrix in bands of tile rows, which end with a

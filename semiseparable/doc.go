@@ -14,7 +14,10 @@
 //
 //	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
 //
-// A result that is not finite is an *[OverflowError], and an argument that is not finite an
-// *[ElementError]. Methods panic with both shapes if the shapes do not fit. docs/packages.md has
-// the recursions, the cost, the stability and the references.
+// A result that is not finite is an *[OverflowError]. An argument that is not finite, or a diagonal
+// element by which T cannot be divided, is an *[ElementError]. Methods panic with both shapes if
+// the shapes do not fit. Goroutines may share a Matrix. Results do not depend on GOMAXPROCS. After
+// the first call of a size, methods that take a dst allocate nothing if dst is given.
+//
+// docs/packages.md of this module has the recursions, the cost, the stability and the references.
 package semiseparable

@@ -7,8 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// ElementError reports an element of an argument that is NaN or ±Inf, or an element λ of the
-// diagonal outside ν ≤ |λ| ≤ 1/ν, where ν is the smallest normal number.
+// ElementError reports an element of an argument that is NaN or ±Inf, or an element of the diagonal
+// that cannot be a divisor. An element λ of the diagonal can be a divisor if ν ≤ |λ| ≤ 1/ν, where ν
+// = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number.
 type ElementError struct {
 	Argument string  // "diag", "q", "k" or "v"
 	Row      int     // the first such row of the argument
@@ -26,7 +27,8 @@ func (e *ElementError) Error() string {
 // OverflowError reports that a result of finite arguments is beyond the range of the element type.
 type OverflowError struct {
 	// Row is the first row of the result, or for SolveTransposed the last row, with an element that
-	// is not finite. The row that overflows first is within 127 rows of Row.
+	// is not finite. An overflow in one row may spread to rows nearby: the row that overflows first
+	// is within 47 rows of Row, and after Inverse within 127 rows.
 	Row int
 }
 

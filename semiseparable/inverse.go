@@ -19,13 +19,16 @@ const inverseChunk = 128
 // largeFrom times the second cache is more than a cache is likely to hold.
 const largeFrom = 16
 
-// Inverse writes the inverse of the lower-triangular Matrix T into dst and returns dst. Inverse
-// allocates a zero-value dst; dst must not overlap Q, K or Diag. For n×d matrices Q and K, Inverse
-// takes O(n²·d) operations and n·(d + n/64) elements of memory. The error of Inverse is an
-// *ElementError if an element of Diag cannot be a divisor, or if Q or K has NaN or ±Inf. The error
-// of Inverse is an *OverflowError if the inverse leaves the range of the element type, and a
-// *ResidualError if T·T⁻¹ − I is larger than rounding explains. After an error of Inverse the
-// elements of dst are undefined.
+// Inverse writes the inverse of the lower-triangular Matrix T, with the zeros above the diagonal,
+// into dst and returns dst. Inverse allocates a zero-value dst; dst must not overlap Q, K or Diag.
+// For n×d matrices Q and K, Inverse takes O(n²·d) operations and, beyond dst, n·(d + n/64) elements
+// of memory.
+//
+// The error of Inverse is an *ElementError if an element of Diag cannot be a divisor, or if Q or K
+// has NaN or ±Inf. The error of Inverse is an *OverflowError if the inverse leaves the range of the
+// element type, and a *ResidualError if a block on the diagonal of T is so ill-conditioned that
+// T·T⁻¹ − I is larger than rounding explains. After an error of Inverse the elements of dst are
+// undefined.
 func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.inverse(dst, inverseChunk)
 }

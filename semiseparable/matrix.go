@@ -10,20 +10,24 @@ import (
 
 // Matrix is the lower-triangular n×n matrix with the number λ_i in row i of the diagonal, and the
 // inner product q_iᵀk_j of row i of Q (n×d) and row j of K (n×d) in place (i, j) below the
-// diagonal. Diag holds the n elements on the diagonal of the Matrix; a nil Diag means ones. Methods
-// only read a Matrix, and goroutines may share a Matrix.
+// diagonal. Diag holds the n elements on the diagonal of the Matrix; a nil Diag means ones. A
+// Matrix shares the memory of Diag, Q and K, and Q and K may be parts of larger matrices. Methods
+// only read a Matrix, and goroutines may share a Matrix. Methods panic if the shapes of Diag, Q and
+// K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]
 }
 
+// Dims returns the order n of the n×n Matrix m and the number d of columns of Q and K.
 func (m Matrix[T]) Dims() (n, d int) {
 	m.check()
 	return m.Q.Rows, m.Q.Cols
 }
 
 // Dense writes all elements of the n×n Matrix m into dst and returns dst; a zero-value dst is
-// allocated. The argument dst must not overlap Q, K or Diag.
+// allocated. The argument dst must not overlap Q, K or Diag. Dense takes O(n²·d) operations,
+// computes each inner product in float64, and rounds once.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

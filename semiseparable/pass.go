@@ -27,8 +27,9 @@ func (m Matrix[T]) tuned() sizes {
 	return sizes{chunk: chunk, window: min(max(cache.L2/4/(chunk*max(row, 1)), 2), most)}
 }
 
-// A goroutine computes a share of the groups of columns for all chunks of a window, while other
-// goroutines compute the triangles of the next window.
+// pass computes T⁻¹·V, or T⁻ᵀ·V if transposed is set. A goroutine computes a share of the groups of
+// columns for all chunks of a window, while other goroutines compute the triangles of the next
+// window.
 type pass[T dense.Float] struct {
 	Matrix[T]
 	sizes
@@ -39,7 +40,7 @@ type pass[T dense.Float] struct {
 
 	steps int
 	phase int
-	// the number of shares, 0 before the first window
+	// the number of shares in this phase: shares, or 0 before the first window
 	running   int
 	triangles []triangle[T] // the triangles of two windows
 	groups    []group[T]
@@ -173,6 +174,7 @@ func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 
 func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
+// Steps are chunks, from the first chunk to the last, and for Tᵀ from the last to the first.
 func (s *pass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step

@@ -9,7 +9,8 @@ import (
 )
 
 // ResidualError reports a wrong inverse Y of a Matrix T: T·Y differs from I by more than rounding
-// explains, because a block on the diagonal of T is ill-conditioned.
+// explains, because a block on the diagonal of T is ill-conditioned. Solve inverts only small
+// blocks of T, and solves systems with T even after a ResidualError of Inverse.
 type ResidualError struct {
 	Row      int     // the first row of T·Y − I whose residual exceeds the bound
 	Residual float64 // the residual of the row, relative to the sum of the magnitudes of its terms
@@ -32,6 +33,7 @@ func (v *inversion[T]) sum(y dense.Matrix[T], c, j int) {
 	}
 }
 
+// total adds the contributions of all chunks: Y·r, and the bounds a_i = √(i+1)·‖y_i‖ of Σ_j |y_ij|.
 func (v *inversion[T]) total() {
 	n := v.Q.Rows
 	for j := 1; j < v.chunks; j++ {
@@ -68,7 +70,7 @@ func (v *inversion[T]) residual() error {
 	return nil
 }
 
-// the top bits of a linear congruential generator
+// sign writes a fixed sequence of ±1 into x, the top bits of a linear congruential generator.
 func sign[T float32 | float64](x []T) {
 	state := uint64(1)
 	for i := range x {

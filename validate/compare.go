@@ -23,6 +23,7 @@ type Compared struct {
 	Ratio, RatioStdErr float64
 }
 
+// Comparison is the result of Compare, with results in the order of the argument methods.
 type Comparison struct {
 	Draws, Pairs int
 	Methods      []Compared
@@ -38,8 +39,11 @@ type Comparison struct {
 //		{Name: "orthogonal", Draw: drawOrthogonal},
 //	}, x, y, 1000, src)
 //
-// Compare measures each method with other random numbers of src, so that the estimates are
-// independent. Compare returns an error for no methods, and the errors of Measure.
+// A Ratio below 1 by several RatioStdErr says that a method has a smaller error than the first.
+// Compare measures one method after another, with other random numbers of src, so that estimates by
+// different methods are independent. Compare measures each method against the kernel that the first
+// map of the method returns by Kernel. Compare returns an error for no methods, and an error of
+// Measure with the name of the method. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {

@@ -14,10 +14,12 @@ import (
 type Verdict int
 
 const (
+	// PositiveDefinite: every eigenvalue is above the tolerance.
 	PositiveDefinite Verdict = iota + 1
 	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and one is close to zero.
 	PositiveSemidefinite
-	// Indefinite: at least one eigenvalue is below minus the tolerance.
+	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
+	// count as Indefinite, because no kernel has such a Gram matrix.
 	Indefinite
 )
 
@@ -32,11 +34,13 @@ type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
-	// Tolerance is n·ε·max|λ| for an n×n matrix with eigenvalues λ, where ε is the machine epsilon.
+	// Tolerance is n·ε·max|λ| for an n×n matrix with eigenvalues λ, where ε is 2⁻⁵² for float64 and
+	// 2⁻²³ for float32. An eigenvalue closer to zero than Tolerance may come from rounding.
 	Tolerance float64
 	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with QuadraticForm = vᵀAv < 0 if the matrix A is Indefinite.
+	// Witness is a unit vector v with QuadraticForm = vᵀAv < 0 if the matrix A is Indefinite: the
+	// eigenvector of the smallest eigenvalue. Otherwise Witness is nil and QuadraticForm is 0.
 	Witness       []float64
 	QuadraticForm float64
 }
@@ -55,11 +59,14 @@ func (s Spectrum) String() string {
 }
 
 // Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs,
-// in float64, in O(n³) time. Definiteness counts eigenvalues λ as zero if |λ| ≤ n·ε·max|λ|, with
-// the machine epsilon ε of T. If a is symmetric up to rounding only, Definiteness returns the
-// eigenvalues of (a + aᵀ)/2. Definiteness returns an error if a is empty or not square, if an
-// element is NaN or infinite, if a differs from aᵀ by more than n·ε times the largest element, and
-// if the eigenvalues do not converge.
+// by gonum's mat.EigenSym in float64, in O(n³) time. Definiteness counts eigenvalues λ as zero if
+// |λ| ≤ n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32: rounding of elements changes
+// eigenvalues by about that much. If a is symmetric up to rounding only, Definiteness returns the
+// eigenvalues of (a + aᵀ)/2. Definiteness does not change a.
+//
+// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if
+// the n×n matrix a differs from aᵀ by more than n·ε times the largest element, and if the
+// eigenvalues do not converge.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {

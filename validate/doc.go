@@ -1,6 +1,7 @@
 // Package validate checks matrices, kernels and random feature maps, of this module and of your
-// own. Each check returns a struct with the numbers and a String method, and an error if there is
-// no answer, as for NaN in the arguments.
+// own. Each check returns a struct with the numbers, a counterexample if there is one, and a String
+// method. A check returns an error if there is no answer: for no points, for NaN in the arguments,
+// and for eigenvalues that do not converge.
 //
 //   - CheckSymmetric: the largest |a_ij − a_ji| and its position.
 //   - Definiteness: the eigenvalues. An indefinite matrix A has a vector v with vᵀAv < 0.
@@ -14,6 +15,9 @@
 //   - Compare measures several ways to draw maps at the same pairs. A Comparison has a Table.
 //   - Theory returns the exact mean and mean squared error of a map if its law is known.
 //
+// Draws run on GOMAXPROCS goroutines and are summed in order: the same source gives the same
+// numbers on any number of processors.
+//
 // Package validate/conformance checks implementations of kernels.Kernel, rff.Map and
-// orf.Projection. docs/laws.md says which laws are known.
+// orf.Projection. docs/maps.md and docs/laws.md say which laws are known.
 package validate

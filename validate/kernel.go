@@ -13,7 +13,7 @@ import (
 )
 
 // Fault names the first property of a kernel (finite, symmetric, positive semi-definite) that a
-// function lacks; zero after an error of CheckKernel.
+// function lacks. Fault is zero if CheckKernel returned an error.
 type Fault int
 
 const (
@@ -26,15 +26,18 @@ const (
 
 type KernelCheck struct {
 	Fault Fault
-	// I and J are indices of points for which Value = k(x_I, x_J) is not finite or not k(x_J, x_I).
+	// I and J are the indices of points at which k(x_I, x_J) is not finite or not k(x_J, x_I), and
+	// Value is k(x_I, x_J). I, J and Value are zero unless Fault is NotFinite or NotSymmetric.
 	I, J  int
 	Value float64
 	// Asymmetry holds the largest difference between k(x_i, x_j) and k(x_j, x_i) over all pairs of
-	// points; at most SymmetryTolerance counts as rounding.
+	// points. Differences of at most SymmetryTolerance between k(x_i, x_j) and k(x_j, x_i) count as
+	// rounding. Asymmetry and SymmetryTolerance are zero if Fault is NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
-	// Spectrum holds the eigenvalues of the Gram matrix of the function k on the points, zero if
-	// Fault is NotFinite or NotSymmetric.
+	// Spectrum holds the eigenvalues of the Gram matrix of the function k on the points. If Fault
+	// is NotPositive, Spectrum.Witness is a vector c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Spectrum is
+	// the zero value if Fault is NotFinite or NotSymmetric.
 	Spectrum Spectrum
 }
 
@@ -57,11 +60,14 @@ func (c KernelCheck) String() string {
 }
 
 // CheckKernel checks whether k is finite, symmetric and positive semi-definite on the n rows of x
-// (n×d), which should be like the points of your application. CheckKernel evaluates k in float64 at
-// all n² ordered pairs of points, from several goroutines at once, and takes O(n³) time for
-// eigenvalues. CheckKernel lets k(x, y) and k(y, x) differ by (d+8)·ε·max|k|, and counts
-// eigenvalues λ ≥ −n·ε·max|λ| as not negative, with ε = 2⁻⁵². CheckKernel returns an error for a k
-// that is nil or that kernels.Check rejects, no points, and eigenvalues that do not converge.
+// (n×d). A fault in the result of CheckKernel is a proof that k is not a kernel. A result without a
+// fault proves nothing about points outside x, so choose x like the points of your application.
+//
+// CheckKernel evaluates k in float64 at all n² ordered pairs of points, from several goroutines at
+// once, and takes O(n³) time for eigenvalues. CheckKernel lets k(x, y) and k(y, x) differ by
+// (d+8)·ε·max|k|, and counts eigenvalues λ ≥ −n·ε·max|λ| as not negative, with ε = 2⁻⁵².
+// CheckKernel returns an error for a k that is nil or that kernels.Check rejects, no points, and
+// eigenvalues that do not converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")

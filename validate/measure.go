@@ -17,20 +17,23 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random feature map φ with random numbers from src. Several goroutines call a Draw.
+// Draw makes one random feature map φ with random numbers from src. The map φ of a Draw estimates
+// the kernel k(x, y) by φ(x)ᵀψ(y) with ψ = rff.Keys(φ), which is φ unless φ is an rff.Paired map.
+// Measure and Compare call a Draw from several goroutines, and give each call its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 type Estimate struct {
-	// Truth is the kernel at a pair of points, Mean the mean of the estimates over the drawn maps,
-	// and StdErr the standard error of Mean.
+	// Truth is the kernel at the pair of points, Mean the mean of the estimates of the kernel over
+	// the drawn maps, and StdErr the standard error of Mean.
 	Truth, Mean, StdErr float64
 	// Rounding bounds the rounding error of Mean: the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over draws, for
 	// features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
 	Rounding float64
-	// Z is (Mean − Truth)/√(StdErr² + Rounding²), nearly standard normal for unbiased maps.
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For unbiased maps and many
+	// draws Z is nearly standard normal, and |Z| > 4 at about one of 16,000 pairs of points.
 	Z float64
-	// MSE is the mean of squared errors of the kernel estimate over draws, and MSEStdErr the
-	// standard error of MSE.
+	// MSE is the mean over draws of the squared error of the estimate of the kernel, and MSEStdErr
+	// the standard error of MSE. For unbiased maps MSE estimates the variance of estimates.
 	MSE, MSEStdErr float64
 }
 
@@ -45,9 +48,14 @@ type Measurement struct {
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
 // ≥ 2 random maps. Measure compares the estimates with the kernel that method Kernel of the first
-// map returns. With 30 draws or more, Z is nearly normally distributed. Measure returns an error
-// for x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a draw that fails or
-// makes a map of another dimension or without Kernel, a nil src, and the end of ctx.
+// map returns. With 30 draws or more, Z is nearly normally distributed. Measure gives each draw a
+// PCG source whose seeds are the next two numbers of src, and sums in the order of draws, so that
+// the result does not depend on GOMAXPROCS.
+//
+// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
+// 2⁴⁰, a draw that fails or makes a map of another dimension or without Kernel, a nil draw or src,
+// and the end of ctx. A nil ctx panics. NaN or infinite features make the field Z of the Estimate
+// at the pair of points NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 type Angle struct {
 	// I < J are the indices of the rows of the largest |cos|, both 0 for fewer than two rows.
 	I, J int
-	// Cos is |cos| of the angle between rows I and J, the largest of all pairs of rows.
+	// Cos is |cos| of the angle between rows I and J, the largest of all pairs of rows. If Cos is
+	// 0, all rows are orthogonal to each other. Cos is NaN if CheckOrthogonal returned an error.
 	Cos float64
 }
 
@@ -28,9 +29,11 @@ func (a Angle) String() string {
 }
 
 // CheckOrthogonal returns the largest |cos| of the angle between two rows of the m×d matrix w, with
-// a rounding error of at most (d+4)·2⁻⁵². Frequencies in R^d are orthogonal within blocks of d rows
-// only: pass w.RowRange(0, d). CheckOrthogonal takes O(m²d) time, and returns an error for a row of
-// zeros, and for an element that is NaN or infinite.
+// a rounding error of at most (d+4)·2⁻⁵². If w holds m > d orthogonal frequencies in R^d, which are
+// orthogonal within blocks of d rows, pass w.RowRange(0, d) to CheckOrthogonal.
+//
+// CheckOrthogonal takes O(m²d) time and O(m·d) memory, and does not change w. CheckOrthogonal
+// returns an error for a row of zeros, and for an element that is NaN or infinite.
 func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}

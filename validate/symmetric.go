@@ -32,8 +32,9 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and a position (i, j).
-// CheckSymmetric returns an error for a matrix that is not square or not finite.
+// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and the position (i, j), the
+// first in row order if the largest occurs several times. CheckSymmetric returns an error for a
+// matrix that is not square or not finite. CheckSymmetric takes O(n²) time and does not change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

@@ -12,7 +12,8 @@ import (
 )
 
 type Prediction struct {
-	// Mean is the exact mean of the estimate of the kernel, NaN if no formula is known.
+	// Mean is the exact mean of the estimate of the kernel over draws of the frequencies. Mean is
+	// the value of the kernel if the map is unbiased, and NaN if no formula is known.
 	Mean float64
 
 	// MSE is the exact mean squared error of the estimate of the kernel, or the variance if the map
@@ -31,8 +32,10 @@ func (p Prediction) String() string {
 }
 
 // Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair
-// of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes that
-// frequencies have the distribution and the number of those in w, or of those in m if w is nil.
+// of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes
+// frequencies with the distribution and the number of the frequencies in w, or of the frequencies
+// in m if w is nil, and does not read the values of frequencies in w.
+//
 // Theory knows formulas for maps of package rff over frequencies of package orf:
 //
 //   - other random maps of the Gaussian and the softmax kernel: iid, Haar and simplex rows;
@@ -41,10 +44,14 @@ func (p Prediction) String() string {
 //   - Laplacian: rows of orf.Cauchy; DotProduct: all rows but those of Halton and Cauchy;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
-// Without a known formula, Theory returns MSE = NaN and Law = "". Each formula of Theory is exact
-// for finite dimensions and numbers of frequencies, to 10 digits or more, and by quadrature for
-// maps of rff.New; docs/maps.md says more. Theory panics if m is nil, and for points x, y or
-// frequencies w whose dimension does not fit m.
+// Without a known formula, Theory returns MSE = NaN and Law = "". For a biased map of rff.New, the
+// Mean that Theory returns is not the value of the kernel, and MSE contains the square of the bias.
+// Each formula of Theory is exact for finite dimensions and numbers of frequencies, to 10 digits or
+// more, and by quadrature for maps of rff.New; docs/maps.md says more.
+//
+// For points of dimension d, Theory takes O(d) operations, and O(d²) operations for SADERF, ADERF
+// and SDERF. Theory returns +Inf or 0 for a mean squared error beyond the range of float64. Theory
+// panics if m is nil, and for points x, y or frequencies w whose dimension does not fit m.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")

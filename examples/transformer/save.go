@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// in half precision, heads×tokens×d
+// saveHeads writes queries, keys and values of heads to files in half precision, heads×tokens×d.
 func (s settings) saveHeads(w io.Writer, m *lm.Model) error {
 	text, err := m.Text(s.text, s.context, s.context)
 	if err != nil {

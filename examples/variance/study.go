@@ -47,7 +47,7 @@ var specNames = []string{
 	"SoftmaxHyperbolic", "SoftmaxOptimal", "SADERF", "SDERF", "ADERF", "DotProduct", "Angular", "ArcCosine",
 }
 
-// The others of a study are compared with the first.
+// ensembles are the frequencies. The first of a study are what the others are compared with.
 var ensembles = []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Halton{}}
 
 func nameOf[E any](e E) string { return reflect.TypeOf(e).Name() }
@@ -87,7 +87,7 @@ func (r measurement) z() float64 {
 	return (r.MSE - r.law) / r.MSEStdErr
 }
 
-// directions uniform on the sphere, all of the same norm
+// points returns pairs of points: directions uniform on the sphere, all of the same norm.
 func (o options) points(rng *rand.Rand) dense.Matrix[float64] {
 	p := dense.New[float64](o.pairs, o.d)
 	for i := range p.Rows {

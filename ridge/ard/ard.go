@@ -12,8 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
+// Options of zero let Fit learn all length-scales and variances.
 type Options struct {
-	// Options are the options of every fit.
+	// Options are the options of every fit. Fit learns variances that Options does not give
+	// together with the scales.
 	ridge.Options
 
 	// MaxIterations limits the iterations of each search for length-scales; 0 stands for 60.
@@ -23,7 +25,7 @@ type Options struct {
 	// max(4·D, 2000) with D features.
 	Sample int
 
-	// Fit calls Progress, unless Progress is nil, after every iteration.
+	// Fit calls a Progress that is not nil after every iteration, on the goroutine of the caller.
 	Progress func(Step)
 }
 
@@ -48,11 +50,14 @@ type Result[T dense.Float] struct {
 	// Model is the regression on all rows, whose feature map divides points by Scales before psi.
 	Model *ridge.Model[T]
 
-	// Scales are the length-scales ℓ_j of the columns, +Inf for a constant column.
+	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The
+	// length-scale of a constant column is +Inf.
 	Scales []float64
 
 	// Relevance is σ_j/ℓ_j for each column j, with the standard deviation σ_j and the length-scale
-	// ℓ_j: 1 or more for a strong influence, and 0.01 or less for nearly none.
+	// ℓ_j. The fitted function varies strongly along a column of relevance 1 or more, is nearly
+	// linear along a column of relevance 0.1, and hardly depends on a column of relevance 0.01 or
+	// less. Columns with equal values divide one relevance among them.
 	Relevance []float64
 }
 
@@ -62,10 +67,15 @@ type Result[T dense.Float] struct {
 // or a Matérn kernel of length-scale 1. Fit searches on a sample of the rows, drawn with src, from
 // several starting points, and continues the best search on all rows. A search is L-BFGS on
 // logarithms of length-scales and the penalty [Liu & Nocedal 1989], until three iterations raise
-// the log evidence by less than 10⁻³ per target. With D features an iteration on n rows takes
-// n·3D²/2 + D³/3 multiply-adds. Fit returns an error for nil arguments, a psi without derivatives,
-// options out of range, a point or target that is NaN or infinite, columns that are all constant, a
-// search that fails from every start, and the end of ctx; a nil ctx panics.
+// the log evidence by less than 10⁻³ per target.
+//
+// With D features an iteration on n rows takes two passes over the rows, n·3D²/2 + D³/3
+// multiply-adds and 3n transforms by psi. Fit takes 20 to 60 iterations on some of the rows from
+// each starting point, and about ten on all rows. The result does not depend on GOMAXPROCS.
+//
+// Fit returns an error for nil arguments, a psi without derivatives, options out of range, a point
+// or target that is NaN or infinite, columns that are all constant, a search that fails from every
+// start, and the end of ctx; a nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

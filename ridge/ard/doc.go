@@ -8,8 +8,9 @@
 //	mean, sd := found.Model.Predict(x)
 //	fmt.Println(found.Scales, found.Relevance)
 //
-// With fewer than about 10 rows for each column, Fit overfits the evidence, and Fit misses columns
-// that matter only together and at short scales.
+// With fewer than about 10 rows for each column, Fit overfits the evidence: measure the error on
+// held-out rows. Fit misses columns that matter only together and at short scales. Columns with
+// heavy tails need logarithms or ranks.
 //
 // docs/regression.md has the gradient, the starts of the search, and the references.
 package ard

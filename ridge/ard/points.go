@@ -11,7 +11,8 @@ import (
 )
 
 type points interface {
-	// look returns a sample and all points, both minus the means of the columns.
+	// look reads the rows. look returns a sample of at most the given size and all points, both
+	// minus the means of the columns.
 	look(ctx context.Context, most int, src rand.Source) (v *survey, sample, all points, err error)
 	// fit returns the model of the points times rates. An error of the rows is fatal.
 	fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error)
@@ -65,8 +66,8 @@ func (p *pointsOf[T]) fit(ctx context.Context, rates []float64, o ridge.Options)
 	return m, false, err
 }
 
-// The gradients g_i are of Model.Gradient, J is the Jacobian of ψ, Q = Σω·(y − f(x))² + λ‖μ‖² for
-// each output, and n − 1 is in place of n if there is an intercept:
+// derivatives reads the rows once. With the gradients g_i of Model.Gradient, the Jacobian J of ψ, Q
+// = Σω·(y − f(x))² + λ‖μ‖² for each output, and n − 1 in place of n if there is an intercept,
 //
 //	∂L/∂log ℓ_j = −Σ_i (x_ij − c_j)/ℓ_j·(J((x_i − c)/ℓ)ᵀg_i)_j,
 //	∂L/∂log s² = ½·( ‖μ‖²/s² − D + λ·tr A⁻¹ ),  ∂L/∂log σ² = ½·( Q/σ² − n ) − ∂L/∂log s².

@@ -33,7 +33,7 @@ type model interface {
 	Weights() (w dense.Matrix[float64], b []float64)
 }
 
-// The model is nil if the fit failed.
+// trial is the model at x and its evidence. The model is nil if the fit failed.
 type trial struct {
 	x     []float64
 	model model

@@ -20,7 +20,7 @@ type scales struct {
 	on   points // of the current search
 }
 
-// the evidence per target that three iterations must gain
+// gain is the evidence per target that three iterations must gain.
 const gain = 1e-3
 
 func learn(ctx context.Context, rows points, src rand.Source, o Options) (*scales, error) {

@@ -20,21 +20,26 @@ import (
 type Choice struct {
 	Kernel int     // its index among the candidates
 	Ratio  float64 // λ
-	// Score is Σω·e² over Σω·(y − ȳ)² for leave-one-out errors e, targets y and weights ω.
+	// Score is Σω·e² over Σω·(y − ȳ)², for leave-one-out errors e of drawn rows with targets y of
+	// mean ȳ and weights ω: the share of the variance of y that predictions of left-out rows leave.
 	Score float64
 	Start float64 // of Scales: the Score of k with its length-scale
 }
 
+// SampleRows is the largest number of rows on which Choose and Scales fit.
 const SampleRows = 2000
 
 // Choose returns the kernel among candidates and the penalty λ with the least weighted sum of
 // squared leave-one-out errors on up to 2000 rows drawn with src. Choose tries the penalties 2⁻²⁰,
-// 2⁻¹⁸ … 2⁴ times the mean of ω·k(x, x) over drawn rows x of weight ω. With the kernel matrix K,
-// the diagonal matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the
-// leave-one-out error at row i for targets y is (My)_i/M_ii. For n drawn rows, Choose takes 26·n³
-// multiply-adds per kernel. Choose returns an error for an empty slice candidates, an invalid
-// candidate, fewer than two rows of positive weight, targets that do not vary, and kernels without
-// a finite score.
+// 2⁻¹⁸ … 2⁴ times the mean of ω·k(x, x) over drawn rows x of weight ω. The penalty λ that is best
+// for a sample of rows also serves a fit of all rows.
+//
+// With the kernel matrix K, the diagonal matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M =
+// A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error at row i for targets y is (My)_i/M_ii. For n drawn rows,
+// Choose takes about 26·n³ multiply-adds per kernel.
+//
+// Choose returns an error for an empty slice candidates, an invalid candidate, fewer than two rows
+// of positive weight, targets that do not vary, and kernels without a finite score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {

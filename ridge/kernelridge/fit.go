@@ -24,7 +24,8 @@ import (
 type Result[T dense.Float] struct {
 	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i) for rows x_i, and the noise variance σ² of
 	// maximum evidence for the penalty λ = Options.Ratio. Standard deviations of Model come from a
-	// fit with the landmarks of the preconditioner, and are at least the exact ones.
+	// fit with the landmarks of the preconditioner, and are at least the exact ones. If
+	// Options.Probes is above 0, Model.Band computes widths of bands from the errors in LeftOut.
 	Model *ridge.Model[T]
 
 	// LeftOut (n×p) estimates the leave-one-out errors y_i − f⁻ⁱ(x_i) of the n rows with p targets
@@ -33,9 +34,9 @@ type Result[T dense.Float] struct {
 }
 
 // Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
-// preconditioned conjugate gradients. Fit returns an error for an invalid kernel, no row of
-// positive weight, and a kernel that is not finite at some rows, and *ridge.NotConverged with the
-// model so far if the iterations do not converge or ctx ends.
+// preconditioned conjugate gradients. Rows of weight 0 do not take part in the fit. Fit returns an
+// error for an invalid kernel, no row of positive weight, a kernel that is not finite at a row, and
+// *ridge.NotConverged with a model if the iterations do not converge or ctx ends.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (o *operator) block(p *gramian.Points[float32], i int) *gramian.Points[floa
 	return p.Rows(i*o.size, i*o.size+o.rowsOf(i))
 }
 
-// Pairs without a common block are concurrent.
+// pairs calls f for all pairs of blocks I ≤ J, concurrently for pairs without a common block.
 func (o *operator) pairs(ctx context.Context, f func(i, j int)) error {
 	b := o.blocks()
 	parallel.Pieces(b, func(i int) {

@@ -14,10 +14,12 @@ type Options struct {
 	// NoIntercept leaves out the constant b of the prediction b + Σ_i a_i·k(x, x_i).
 	NoIntercept bool
 
-	// Rank is the number of landmarks of the preconditioner; 0 stands for min(n, 1000) of n rows.
+	// Rank is the number of landmarks of the preconditioner, at most the number n of rows; 0 stands
+	// for min(n, 1000). A larger Rank saves time if Fit needs many iterations, as for a small λ.
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
-	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴.
+	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. At the rows, the error of predictions
+	// by stopping is at most about Tolerance times the targets, both as root mean squares.
 	Tolerance float64
 	// MaxIterations is the largest number of products with the kernel matrix; 0 stands for 500.
 	MaxIterations int
@@ -25,10 +27,13 @@ type Options struct {
 	// which takes 2·n² bytes; if Memory is less, every product computes the matrix anew.
 	Memory int64
 	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
-	// errors. If Probes is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
+	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
+	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. If Probes
+	// is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
 
-	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix.
+	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix, on the
+	// goroutine of the caller.
 	Progress func(Progress)
 
 	Src rand.Source

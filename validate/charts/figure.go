@@ -1,5 +1,6 @@
-// Package charts draws measurements with error bars, and laws as lines, as PNG or SVG with
-// gonum/plot. Only charts and the examples import gonum/plot.
+// Package charts draws measurements with error bars, and laws as lines, with gonum/plot. A figure
+// has panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG. Only
+// charts and the examples import gonum/plot, so that other programs do not link it.
 package charts
 
 import (
@@ -28,13 +29,15 @@ type Point struct{ X, Y, Err float64 }
 type Series struct {
 	Name   string
 	Points []Point
-	// Line, if not nil, replaces the line through Points; an empty Line draws none.
+	// Line, if not nil, replaces the line through Points, for example by the curve of a theory. If
+	// Line is empty and not nil, Save draws no line for the Series.
 	Line []Point
-	// Labels[i] is a text beside Points[i].
+	// Element i of Labels, if Labels is that long, is a text beside the point Points[i].
 	Labels []string
 }
 
-// Level is a grey, dashed horizontal line at height Y, for a reference value.
+// Level is a horizontal line at height Y, for a reference value. The line of a Level is grey and
+// dashed, in one of three patterns for each Name.
 type Level struct {
 	Name string
 	Y    float64
@@ -46,7 +49,10 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is a picture of one or more panels (diagrams) in rows, with common axes.
+// Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
+// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. A
+// logarithmic y-axis without a YRange has at most eight decades, and an arrow at the lower end
+// marks a point below the axis.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -57,6 +63,7 @@ type Figure struct {
 	OwnY           bool // each panel has its own range of the y-axis
 
 	// YRange holds the lower and the upper end of the y-axis, or zeros for the range of the points.
+	// Save leaves out points outside YRange, and ends lines to such points at the edge.
 	YRange [2]float64
 }
 
@@ -85,8 +92,9 @@ const (
 )
 
 // Save writes the figure to the file at path, as PNG or SVG by the ending of path. Save returns an
-// error for an ending other than .png and .svg, a folder that does not exist, a figure without a
-// drawable point, and a YRange whose ends are not in order.
+// error for an ending that is neither .png nor .svg, a folder that does not exist, a figure without
+// panels or without a drawable point, and a YRange whose ends are not in order. If Save returns an
+// error, a file at path keeps its content.
 func (f Figure) Save(path string) error {
 	if err := checkPath(path); err != nil {
 		return err

@@ -21,6 +21,7 @@ type style struct {
 	glyph draw.GlyphStyle
 }
 
+// The first colours are those of Okabe & Ito 2008, which colour-blind people can distinguish.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},

@@ -156,6 +156,7 @@ func (o operation[T]) checkRefusal(f *faults, x dense.Matrix[T]) {
 	refuses("a dst with a row too many", dense.New[T](x.Rows+1, o.out), x)
 }
 
+// same reports whether a and b have the same elements, where NaN equals NaN.
 func same[T dense.Float](a, b dense.Matrix[T]) bool {
 	if a.Rows != b.Rows || a.Cols != b.Cols {
 		return false
@@ -181,6 +182,7 @@ func panics(f func()) (yes bool) {
 	return false
 }
 
+// normal returns an n×d matrix of normal draws that is the same in every call.
 func normal[T dense.Float](n, d int) dense.Matrix[T] {
 	return draw[T](n, d, rand.New(rand.NewPCG(uint64(n), uint64(d))))
 }

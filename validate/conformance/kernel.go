@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Kernel checks whether k keeps the contract of kernels.Kernel on at least two points, the rows of
-// x. Kernel checks that
+// Kernel checks whether k keeps the contract of kernels.Kernel on n ≥ 2 points, the rows of x
+// (n×d). Call Kernel with points x like the points of your application. Kernel checks that
 //
 //   - kernels.Check returns no error;
 //   - values are finite and symmetric, and their matrix is positive semi-definite, by

@@ -13,7 +13,7 @@ import (
 
 // Map checks whether m keeps the contract of rff.Map on n ≥ 2 points, the rows of x, and the
 // contracts of rff.LogMap, rff.Differentiable and rff.DifferentiableLog if m has the methods of
-// these interfaces. Map checks that
+// these interfaces. Call Map with points x like the points of your application. Map checks that
 //
 //   - Transform returns the shapes of Dims, a row of φ depends on its row of x alone, to the last
 //     bit, Transform does not change x, and it writes every element of dst and no other element;

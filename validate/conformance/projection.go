@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// more than a block of any implementation in orf
+// points is the number of points for a projection, more than a block of any implementation in orf.
 const points = 70
 
 // Projection checks whether w keeps the contract of orf.Projection, and the contract of

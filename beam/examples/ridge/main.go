@@ -199,7 +199,7 @@ func makeShards(o options) ([]ridge.NPY[float32], error) {
 	return shards, nil
 }
 
-// noisy values of Friedman's function of the first five coordinates
+// friedman draws points, and noisy values of Friedman's function of the first five coordinates.
 func friedman(n int, src exprand.Source) (x, y dense.Matrix[float64]) {
 	r := exprand.New(src)
 	x, y = dense.New[float64](n, dimension), dense.New[float64](n, 1)

@@ -109,7 +109,7 @@ func (t *Tokenizer) merge(word string) []int {
 	}
 }
 
-// Special tokens have no bytes.
+// Decode returns the bytes of tokens. Special tokens have no bytes.
 func (t *Tokenizer) Decode(tokens []int) string {
 	var b strings.Builder
 	for _, id := range tokens {

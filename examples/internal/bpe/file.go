@@ -38,7 +38,7 @@ type step struct {
 	UseRegex       *bool `json:"use_regex"`
 }
 
-// two tokens, as a list or with a space between
+// pair is two tokens, as a list or with a space between.
 type pair [2]string
 
 func (p *pair) UnmarshalJSON(data []byte) error {

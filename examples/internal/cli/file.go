@@ -21,7 +21,7 @@ func Save(w io.Writer, what, path string, save func(path string) error) error {
 	return err
 }
 
-// The file keeps its content if write returns an error.
+// Write writes the output of write to a file. The file keeps its content if write returns an error.
 func Write(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

@@ -33,7 +33,7 @@ func (f *Flags) Uint64Var(p *uint64, name string, value uint64, usage string) {
 	})
 }
 
-// NaN is out of range.
+// Float64Var declares a flag for numbers from low to high, which excludes NaN.
 func (f *Flags) Float64Var(p *float64, name string, value, low, high float64, usage string) {
 	declare(f, p, name, value, fmt.Sprintf("a `number` from %v to %v", low, high), usage, func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(text, 64)

@@ -33,7 +33,8 @@ func (t *Tokens) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]int)(t))
 }
 
-// ParseConfig returns an error for a model that the package does not compute.
+// ParseConfig reads the file config.json of a model of Llama. It returns an error for a model that
+// the package does not compute.
 func ParseConfig(data []byte) (Config, error) {
 	var f struct {
 		ModelType string `json:"model_type"`

@@ -14,7 +14,8 @@ import (
 
 // Read returns the model of a file with the names of Llama. heads is the attention of all layers.
 // weights is the type of weights, as in layer.Options. Read ignores angles of rotary positions, and
-// a second matrix of tied embeddings.
+// a second matrix of tied embeddings. The error names a tensor that is missing, unknown, or of
+// another shape or type.
 func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights safetensors.DType) (*Model, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type Picture struct {
 	Timed bool
 }
 
-// A figure does not draw NaN and infinity.
+// Of returns the picture of a figure. It omits NaN and infinity, which a figure does not draw.
 func Of(name string, f charts.Figure) Picture {
 	p := Picture{Name: name, Save: f.Save}
 	add := func(n Number) {
@@ -70,8 +70,9 @@ func Begin(t *testing.T) {
 	}
 }
 
-// Check compares the numbers of the picture with the CSV file in docs/gallery. With
-// RANDFEAT_DOCS=draw in the environment, Check writes both files instead.
+// Check draws the picture to a temporary folder and compares its numbers with the CSV file in
+// docs/gallery. With RANDFEAT_DOCS=draw in the environment, Check writes both files instead. The
+// working directory must be the folder of an example.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
 	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_DOCS") == "draw"); err != nil {

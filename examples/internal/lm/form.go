@@ -28,7 +28,7 @@ const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m r
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16), " +
 	"topk:k (of a stream: each query reads about k keys), or topk:k+b (in b bits); m and c are at most 8192, k, w and s at most 1048576"
 
-// the largest size of each form, and 0 for forms without a size
+// most holds the largest size of each form, and 0 for forms without a size.
 var most = map[string]int{
 	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "blocks": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
 }

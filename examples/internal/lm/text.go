@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 )
 
-// Each batch holds one sequence.
+// Text is a text divided into sequences of tokens. Each batch holds one sequence.
 type Text struct {
 	Name          string
 	Batches       []decoder.Batch
@@ -21,8 +21,9 @@ type Text struct {
 
 func (t *Text) Tokens() int { return len(t.Batches) * len(t.Batches[0].Tokens) }
 
-// Text divides at most the given number of tokens of a file, or of Newton's Opticks for the empty
-// path, into sequences of context tokens.
+// Text divides at most the given number of tokens of a file into sequences of context tokens. The
+// empty path is Newton's Opticks. Text returns an error if the file is not UTF-8, or shorter than
+// one sequence.
 func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	name := path
 	if path == "" {

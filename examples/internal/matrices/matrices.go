@@ -10,7 +10,8 @@ import (
 )
 
 // Read returns the array of a file, rows×columns or heads×rows×columns, as the heads of one
-// sequence, and its shape, and an error for NaN or infinity.
+// sequence, and the shape of the array. Read returns an error that names the file for an array of
+// another rank, without elements, or with NaN or infinity, and in the cases of npy.ReadFile.
 func Read(path string) (x dense.Tensor[float32], shape []int, err error) {
 	data, shape, err := npy.ReadFile[float32](path)
 	if err != nil {

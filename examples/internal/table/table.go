@@ -13,7 +13,8 @@ type Table struct {
 	rows [][]string // the names, a rule without its dashes, and the rows
 }
 
-// The first left columns have left alignment; the other columns, for numbers, have right alignment.
+// New returns a table without rows whose columns have the given names. The first left columns have
+// left alignment; the other columns, for numbers, have right alignment.
 func New(left int, names ...string) *Table {
 	return &Table{left, [][]string{names, make([]string, len(names))}}
 }

@@ -33,8 +33,8 @@ func NewExpansion(k kernels.Kernel, x, a dense.Matrix[float64]) *Expansion {
 	return &Expansion{a, k, kernel, origin, NewPoints[float64](kernel, own, origin)}
 }
 
-// Add adds the functions at the rows of x to the rows of dst, in float64, because weights of a
-// small λ are large and cancel.
+// Add adds the functions at the rows of x to the rows of dst. It takes float64, because weights of
+// a small λ are large and cancel. A row that is not finite has the sum NaN.
 func (e *Expansion) Add(dst, x dense.Matrix[float64]) {
 	_, other := Images(e.given, x)
 	xs := NewPoints[float64](e.kernel, other, e.origin)

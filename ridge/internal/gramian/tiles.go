@@ -18,7 +18,7 @@ type Profile struct {
 	Nu          float64 // ν of a Matérn kernel, or 0 for a Gaussian kernel
 }
 
-// ProfileOf returns false for kernels without vector functions.
+// ProfileOf returns the profile of a kernel, and false for kernels without vector functions.
 func ProfileOf(k kernels.Kernel) (p Profile, ok bool) {
 	switch k := k.(type) {
 	case kernels.Gaussian:
@@ -94,7 +94,7 @@ type Points[T dense.Float] struct {
 	far   []bool          // rows whose moved has too few digits for differences
 }
 
-// above this ‖moved‖² rounding of xᵀy is felt: a kernel has an error of about (d + 2)·u·‖moved‖²
+// farSquare is the ‖moved‖² above which kernels have errors: about (d + 2)·u·‖moved‖² by rounding.
 func farSquare[T dense.Float]() float64 {
 	if vecmath.Roundoff[T]() > 0x1p-30 {
 		return 0x1p10
