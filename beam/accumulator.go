@@ -18,9 +18,8 @@ func init() {
 	registerAccumulator[*performer.State[float64]](encodeState64, decodeState64)
 }
 
-// registerAccumulator registers the coder of an accumulator. Beam finds a coder by the name of its
-// function, and all instances of a generic function have one name. So each accumulator has its own
-// functions.
+// Beam finds a coder by the name of its function, and all instances of a generic function have one
+// name, so that each accumulator has its own functions.
 func registerAccumulator[S mergeable[S]](encode, decode any) {
 	beam.RegisterType(reflect.TypeFor[accumulator[S]]())
 	beam.RegisterCoder(reflect.TypeFor[accumulator[S]](), encode, decode)
@@ -48,8 +47,8 @@ type mergeable[S any] interface {
 	Merge(other S) error
 }
 
-// accumulator is an S, or the bytes of an S if live is nil. A coder has no feature map and cannot
-// make an S from bytes. A CombineFn has the map and calls open.
+// accumulator is an S, or the bytes of an S if live is nil: a coder has no feature map to make an S
+// from bytes, but a CombineFn has, and calls open.
 type accumulator[S mergeable[S]] struct {
 	live S
 	data []byte

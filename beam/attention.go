@@ -24,7 +24,6 @@ func registerAttention[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[attendKeyFn[T]]())
 }
 
-// Attention has the feature map and the dimension of values for Attend and AttendPerKey.
 type Attention[T dense.Float] struct {
 	// Map is a feature map of queries and keys that performer.NewLinear and rff.Write accept.
 	Map          rff.Map[T]
@@ -37,13 +36,11 @@ type Attention[T dense.Float] struct {
 // PCollections of ridge.Block[T], with keys or queries in the rows of X, and with values in Y for
 // keys. Attend returns a PCollection of the blocks of queries, with the outputs of attention in Y.
 // The outputs of Attend do not depend on the row weights in the field Weights of a ridge.Block.
-// Attend sums each Beam bundle of keys into one performer.State of m·(dv + 1) numbers, for m
-// features and values of dimension dv, and Beam passes the merged State to the workers with queries
-// as a side input.
 //
-// A pipeline with Attend fails for blocks whose shapes do not fit the Map and Values, for a damaged
-// performer.State, and for queries if there are no keys. Attend panics for a Map that rff.Write
-// does not support and for Values below 1.
+// Beam passes the sums over all keys, m·(dv + 1) numbers for m features and values of dimension dv,
+// to the workers with queries. A pipeline with Attend fails for blocks whose shapes do not fit the
+// Map and Values, and for queries if there are no keys. Attend panics for a Map that rff.Write does
+// not support and for Values below 1.
 func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.Attend")
 	f := newAttender(spec)
@@ -51,16 +48,15 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 	return beam.ParDo(s, &attendFn[T]{f}, queries, beam.SideInput{Input: sum})
 }
 
-// AttendPerKey computes linear attention of the queries of each group over the keys and values of
-// the group, as Attend does over all keys. A group is for example a document, a user or an
-// attention head. The arguments keys and queries are PCollections of KV<G, ridge.Block[T]>, where G
-// is any type that Beam groups by. AttendPerKey returns a PCollection of KV<G, ridge.Block[T]>, the
-// groups and blocks of queries with the outputs of attention in Y.
+// AttendPerKey computes linear attention of the queries of each group, such as a document, over the
+// keys and values of the group, as Attend does over all keys. The arguments keys and queries are
+// PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by. AttendPerKey
+// returns a PCollection of KV<G, ridge.Block[T]>, the groups and blocks of queries with the outputs
+// of attention in Y.
 //
-// One worker sums the keys of a group and computes the outputs of all queries of the group, so a
-// group must not be too large for one worker. A worker of AttendPerKey holds the sums of at most
-// about 2000 groups at a time. A group with queries and no keys fails the pipeline. A group with
-// keys and no queries has no outputs.
+// One worker sums the keys of a group and computes the outputs of all queries of the group, and
+// holds the sums of at most about 2000 groups at a time. A group with queries and no keys fails the
+// pipeline. A group with keys and no queries has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)
@@ -146,9 +142,7 @@ func (f *stateFn[T]) ExtractOutput(a state[T]) state[T] { return a }
 type attendFn[T dense.Float] struct{ attender[T] }
 
 func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Block[T], error) {
-	// A state belongs to one goroutine, and another goroutine may have the same element. So each
-	// call opens the bytes of the state again, which costs little compared with thousands of
-	// queries.
+	// Another goroutine may have the same element: each call opens the bytes again.
 	data, err := sum.encode()
 	if err != nil {
 		return b, err

@@ -28,9 +28,8 @@ func decodeBlock64(data []byte) (ridge.Block[float64], error) { return decodeBlo
 
 const blockHeader = 4 * 8
 
-// encodeBlock returns the bytes of a block, little endian: four uint64, the number of rows, the
-// columns of X, the columns of Y, and 1 if the block has weights or 0; then X and Y, row by row,
-// and the weights.
+// A block is, little endian, four uint64, the number of rows, the columns of X, the columns of Y,
+// and 1 if the block has weights or 0; then X and Y, row by row, and the weights.
 func encodeBlock[T dense.Float](b ridge.Block[T]) ([]byte, error) {
 	if b.Y.Rows != b.X.Rows || b.Weights != nil && len(b.Weights) != b.X.Rows {
 		return nil, fmt.Errorf("beamfeat: block with X of %d×%d, Y of %d×%d and %d weights",
@@ -53,8 +52,7 @@ func encodeBlock[T dense.Float](b ridge.Block[T]) ([]byte, error) {
 	return binary.Append(data, binary.LittleEndian, b.Weights)
 }
 
-// decodeBlock returns the block with the given bytes. Its memory is proportional to the length of
-// data.
+// The memory of decodeBlock is proportional to the length of data.
 func decodeBlock[T dense.Float](data []byte) (ridge.Block[T], error) {
 	if len(data) < blockHeader {
 		return ridge.Block[T]{}, fmt.Errorf("beamfeat: block of %d bytes, want at least %d", len(data), blockHeader)

@@ -1,6 +1,6 @@
-// Package beamfeat learns on rows of many machines. Transforms of Apache Beam compute the sums
-// of package ridge, principal components, landmarks, and linear attention. The package is a module
-// of its own, so that only programs that import it download Beam.
+// Package beamfeat learns on rows of many machines: transforms of Apache Beam compute the sums of
+// package ridge, principal components, landmarks, and linear attention. The package is a module of
+// its own, so that only programs that import it download Beam.
 //
 // Elements are blocks of some thousand rows, ridge.Block[T], as ReadNPY and ReadCSV read them from
 // shards. X (n×d) has points. Y (n×p) has targets, or the values of keys. FitRidge fits a

@@ -29,7 +29,6 @@ func registerFit[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[metricFn[T]]())
 }
 
-// Ridge has the feature map, the number of targets and the options of the fit of FitRidge.
 type Ridge[T dense.Float] struct {
 	Map     rff.Map[T]    // of the features; rff.Write must support the map
 	Outputs int           // p, the number of targets of a row; 0 for 1
@@ -53,10 +52,8 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 	return beam.Combine(s, &fitFn[T]{f}, blocks)
 }
 
-// Components has the feature map and the number of principal components for FitComponents.
 type Components[T dense.Float] struct {
-	// Map is a feature map that rff.Write accepts, such as rff.Identity, whose features are the
-	// points.
+	// Map is a feature map that rff.Write accepts, such as rff.Identity.
 	Map        rff.Map[T]
 	Components int  // number of components
 	Whiten     bool // whether components have variance 1
@@ -79,10 +76,9 @@ func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Co
 
 // FitMetric computes, from gradients at all rows of the argument blocks, the matrix L of a distance
 // ‖L·(x − y)‖, as components.Metric does on one machine. The argument gradients is a feature map
-// from rff.Gradients. FitMetric ignores the targets in blocks. FitMetric returns a PCollection of
-// one ridge.Block[float64], whose X is the matrix L of the distance ‖L·(x − y)‖. FitMetric sums
-// rows at the cost of FitRidge, and panics where FitRidge panics. A pipeline with FitMetric fails
-// if ridge.Sums.Add or components.Metric returns an error.
+// from rff.Gradients. FitMetric returns a PCollection of one ridge.Block[float64], whose X is the
+// matrix L, and panics where FitRidge panics. A pipeline with FitMetric fails if ridge.Sums.Add or
+// components.Metric returns an error.
 func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients rff.Map[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitMetric")
 	f, err := newSummer(Ridge[T]{Map: gradients})
@@ -117,7 +113,6 @@ func newSummer[T dense.Float](spec Ridge[T]) (f summer[T], err error) {
 	return summer[T]{Map: file, Outputs: max(spec.Outputs, 1), Noise: o.Noise, Prior: o.Prior, Ratio: o.Ratio, NoIntercept: o.NoIntercept}, err
 }
 
-// Setup decodes the feature map in f; Beam calls Setup once for each copy of f on a worker.
 func (f *summer[T]) Setup() (err error) {
 	f.phi, err = readMap[T](f.Map)
 	return err

@@ -47,7 +47,6 @@ func (f *landmarksFn[T]) AddInput(a, b ridge.Block[T]) (ridge.Block[T], error) {
 	return f.MergeAccumulators(a, b)
 }
 
-// candidate is a point with the hash that orders the points.
 type candidate[T dense.Float] struct {
 	hash [sha256.Size]byte
 	x    []T

@@ -23,7 +23,6 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[*components.Model[float64]](), encodeComponents64, decodeComponents64)
 }
 
-// The coder of a model writes and reads its file.
 func encodeModel32(m *ridge.Model[float32]) ([]byte, error)           { return encodeModel(m) }
 func encodeModel64(m *ridge.Model[float64]) ([]byte, error)           { return encodeModel(m) }
 func encodeComponents32(m *components.Model[float32]) ([]byte, error) { return writeMap[float32](m) }

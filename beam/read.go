@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// beam.RegisterDoFn uses reflection. The functions register.DoFn1x1 and so on save a microsecond a
-// call, little compared with a block, and take some seconds to compile each.
+// register.DoFn1x1 and so on save a microsecond a call, and take some seconds to compile each.
 func init() {
 	registerRead[float32]()
 	registerRead[float64]()
@@ -36,8 +35,7 @@ func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollecti
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }
 
-// ReadCSV reads shards of a data set in files of comma-separated numbers. Except for the format of
-// the files, ReadCSV works as ReadNPY does.
+// ReadCSV reads shards in files of comma-separated numbers, as ReadNPY reads .npy files.
 func ReadCSV[T dense.Float](s beam.Scope, shards ...ridge.CSV[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadCSV"), shards)
 }

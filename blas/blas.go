@@ -8,11 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation implements gonum's BLAS interfaces. In float32 and float64, the BLAS routines
-// Gemm, Gemv, Syrk, Trsm and Trmm run on the matrix products of this module, and all five but Gemm
-// on gonum's routines where matrices are small. All routines but Gemm, Gemv, Syrk, Trsm and Trmm
-// are methods of gonum's own Implementation, which is embedded. The zero Implementation is ready to
-// use, and several goroutines may share it.
+// Implementation implements gonum's BLAS interfaces. In float32 and float64, Gemm, and Gemv, Syrk,
+// Trsm and Trmm of large matrices, run on the matrix products of this module. All other routines of
+// Implementation are gonum's. Goroutines may share the zero Implementation.
 type Implementation struct{ reference.Implementation }
 
 var (
@@ -22,14 +20,13 @@ var (
 
 // Sgemm computes C = alpha·op(A)·op(B) + beta·C in float32, where op(A) is m×k, op(B) is k×n and C
 // is m×n. op(A) is A if the flag tA is NoTrans, and Aᵀ if tA is Trans or ConjTrans; the flag tB
-// selects B or Bᵀ likewise. A, B and C are row-major matrices of strides lda, ldb, ldc.
+// selects B or Bᵀ likewise. A, B and C are row-major matrices of strides lda, ldb, ldc, and C must
+// not overlap A or B. Sgemm does not read C if beta is 0.
 //
-// The memory of C must not overlap A or B. Sgemm does not read the elements of C if beta is 0. NaN
-// and ±Inf in A and B spread to C even if multiplied by zero, unlike in gonum's Sgemm, which skips
-// the zeros of A. The results of Sgemm agree with those of gonum's Sgemm up to rounding, and do not
-// depend on GOMAXPROCS, but the last bits may differ between types of processors. Sgemm panics if
-// gonum's Sgemm panics, with equal text. Sgemm takes O(m·n·k) operations for op(A) (m×k) and op(B)
-// (k×n), on up to GOMAXPROCS goroutines. After the first calls Sgemm allocates nothing.
+// NaN and ±Inf in A and B spread to C even if multiplied by zero, unlike in gonum's Sgemm. Results
+// do not depend on GOMAXPROCS, but the last bits may differ from gonum's and between types of
+// processors. Sgemm panics if gonum's Sgemm panics. Sgemm takes O(m·n·k) operations, on up to
+// GOMAXPROCS goroutines, and after the first calls allocates nothing.
 func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -45,10 +42,9 @@ func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64
 
 // Sgemv computes y = alpha·op(A)·x + beta·y in float32, where A is m×n, and op(A) is A if the flag
 // tA is NoTrans and Aᵀ if tA is Trans or ConjTrans. In Sgemv, y must not overlap A or x, and beta =
-// 0 means that Sgemv does not read y. The results of Sgemv agree with those of gonum's Sgemv up to
-// rounding and do not depend on GOMAXPROCS. Sgemv panics if gonum's Sgemv panics. Sgemv calls
-// gonum's Sgemv if A has fewer than 2²⁰ elements (2¹⁴ if transposed), or if the increment incX of x
-// or incY of y is not 1. Sgemv takes about the time to read A from memory.
+// 0 means that Sgemv does not read y. Sgemv calls gonum's Sgemv if A has fewer than 2²⁰ elements
+// (2¹⁴ if transposed), or if the increment incX of x or incY of y is not 1. The results of Sgemv
+// agree with those of gonum's Sgemv up to rounding. Sgemv panics if gonum's Sgemv panics.
 func (i Implementation) Sgemv(tA gonum.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
 	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -66,8 +62,7 @@ func (i Implementation) Dgemv(tA gonum.Transpose, m, n int, alpha float64, a []f
 // gonum's, because processors share the rows.
 const leastRows = 1 << 20
 
-// multiplyVector computes yᵀ = alpha·xᵀ·op(A)ᵀ + beta·yᵀ and returns true. It returns false if
-// gonum's routine is as fast, and in the cases of multiply.
+// multiplyVector returns false if gonum's routine is as fast, and in the cases of multiply.
 func multiplyVector[T dense.Float](tA gonum.Transpose, m, n int, alpha T, a []T, lda int, x []T, beta T, y []T) bool {
 	if trans, _ := transposed(tA); trans {
 		return enough(1, m, n) && alpha != 0 && multiply(gonum.NoTrans, gonum.NoTrans, 1, n, m, alpha, x, m, a, lda, beta, y, n)
@@ -113,8 +108,7 @@ func transposed(t gonum.Transpose) (trans, ok bool) {
 	return false, t == gonum.NoTrans
 }
 
-// view returns the r×c matrix in data, or the c×r matrix if trans is set, and reports whether data
-// is long enough.
+// view reports whether data is long enough for an r×c matrix, or c×r if trans is set.
 func view[T dense.Float](r, c int, data []T, stride int, trans bool) (dense.Matrix[T], bool) {
 	if trans {
 		r, c = c, r

@@ -26,7 +26,6 @@ const least = 1 << 14
 
 type triangleRoutine[T dense.Float] func(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
 
-// triangular is one call of Trsm or Trmm.
 type triangular[T dense.Float] struct {
 	own   triangleRoutine[T] // gonum's routine
 	solve bool               // Trsm and not Trmm
@@ -39,8 +38,7 @@ type triangular[T dense.Float] struct {
 	alpha T
 }
 
-// run applies the routine to B and returns true. It returns false for B without elements, alpha = 0
-// and arguments that do not fit.
+// run returns false for B without elements, alpha = 0 and arguments that do not fit.
 func (c triangular[T]) run(m, n int, a []T, lda int, b []T, ldb int) bool {
 	trans, ok := transposed(c.tA)
 	if m <= 0 || n <= 0 || c.alpha == 0 || !ok || c.uplo != gonum.Lower && c.uplo != gonum.Upper ||
@@ -79,7 +77,6 @@ func (c triangular[T]) part(a, b dense.Matrix[T]) {
 	c.halves(a, b)
 }
 
-// halves applies one half of A after the other, with a product between them.
 func (c *triangular[T]) halves(a, b dense.Matrix[T]) {
 	n := a.Rows
 	if n <= c.order {
@@ -96,8 +93,7 @@ func (c *triangular[T]) halves(a, b dense.Matrix[T]) {
 	if c.uplo == gonum.Lower {
 		rest = a.RowRange(h, n).ColRange(0, h)
 	}
-	// Trsm begins with the half whose solution does not depend on the other half. Trmm ends with
-	// that half.
+	// Trsm begins with the half whose solution does not depend on the other, and Trmm ends with it.
 	lower := (c.uplo == gonum.Lower) != c.trans
 	if lower != (c.side == gonum.Left) {
 		a1, a2, b1, b2 = a2, a1, b2, b1
@@ -113,7 +109,6 @@ func (c *triangular[T]) halves(a, b dense.Matrix[T]) {
 	}
 }
 
-// add adds f·op(A)·X to Y, or f·X·op(A) if A is on the right.
 func (c *triangular[T]) add(f T, a, x, y dense.Matrix[T]) {
 	switch {
 	case c.side == gonum.Left && c.trans:
@@ -156,8 +151,7 @@ func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, 
 	return true
 }
 
-// square is Syrk for one block on the diagonal of C. It computes the block between the two halves
-// of the diagonal first.
+// The block between the two halves of the diagonal comes first.
 func (s *symmetric[T]) square(a, c dense.Matrix[T]) {
 	n := c.Rows
 	if n <= s.order {
@@ -194,7 +188,6 @@ func (s *symmetric[T]) square(a, c dense.Matrix[T]) {
 	s.square(a2, c.RowRange(h, n).ColRange(h, n))
 }
 
-// multiply computes C = alpha·A·Bᵀ + beta·C, or with Aᵀ·B.
 func (s *symmetric[T]) multiply(a, b dense.Matrix[T], beta T, c dense.Matrix[T]) {
 	if s.trans {
 		matmul.TMul(s.alpha, a, b, beta, c)

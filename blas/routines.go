@@ -2,13 +2,11 @@ package blas
 
 import gonum "gonum.org/v1/gonum/blas"
 
-// Ssyrk computes the upper or lower triangle ul of the n×n matrix C = alpha·op(A)·op(A)ᵀ + beta·C
-// in float32, where op(A) is the n×k matrix A if tA is NoTrans, and the transpose of the k×n matrix
-// A if tA is Trans or ConjTrans. Ssyrk neither reads nor writes the triangle of C opposite to ul,
-// and does not read C if beta is 0. The matrix C must not overlap A. The results of Ssyrk agree
-// with those of gonum's Ssyrk up to rounding and do not depend on GOMAXPROCS. Ssyrk panics if
-// gonum's Ssyrk panics. Ssyrk takes between n²·k/2 and n²·k multiply-adds, where op(A) is n×k, on
-// up to GOMAXPROCS goroutines.
+// Ssyrk computes the upper or lower triangle, as ul says, of the n×n matrix C = alpha·A·Aᵀ + beta·C
+// in float32, where A is n×k, or of C = alpha·Aᵀ·A + beta·C, where A is k×n, if tA is Trans or
+// ConjTrans. Ssyrk neither reads nor writes the other triangle of C, and does not read C if beta is
+// 0. The matrix C must not overlap A. Ssyrk panics if gonum's Ssyrk panics, and takes between
+// n²·k/2 and n²·k multiply-adds, on up to GOMAXPROCS goroutines.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -18,8 +16,7 @@ func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 	}
 }
 
-// Dsyrk computes a triangle of C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, in float64, as Ssyrk does in
-// float32.
+// Dsyrk computes a triangle of C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, in float64, as Ssyrk does.
 func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -31,13 +28,10 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 
 // Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for s =
 // Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strsm reads only the upper or
-// lower triangle ul of A, and if d is Unit not the diagonal, whose elements count as 1. Strsm
-// halves A recursively down to blocks of order 16; gonum's Strsm solves with the blocks on the
-// diagonal, and matrix products do the rest. Strsm is a blocked substitution, with residuals as
-// small as those of gonum's Strsm. The results of Strsm agree with those of gonum's Strsm up to
-// rounding, and do not depend on GOMAXPROCS. Strsm panics if gonum's Strsm panics. Strsm takes
-// about m²·n/2 multiply-adds for an m×n matrix B if s is Left, and m·n²/2 if s is Right, on up to
-// GOMAXPROCS goroutines.
+// lower triangle ul of A, and if d is Unit not the diagonal, whose elements count as 1. Strsm is a
+// blocked substitution, with residuals as small as those of gonum's Strsm, and panics if gonum's
+// Strsm panics. Strsm takes about m²·n/2 multiply-adds if s is Left, and m·n²/2 if s is Right, on
+// up to GOMAXPROCS goroutines.
 func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -52,10 +46,8 @@ func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 }
 
 // Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for s =
-// Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strmm reads only the upper or
-// lower triangle ul of A, and if d is Unit not the diagonal, whose elements count as 1. The results
-// of Strmm agree with those of gonum's Strmm up to rounding, and do not depend on GOMAXPROCS. Strmm
-// panics if gonum's Strmm panics, and costs as much as Strsm for matrices of equal sizes.
+// Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strmm reads the elements of A
+// that Strsm reads, costs as much as Strsm, and panics if gonum's Strmm panics.
 func (i Implementation) Strmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -74,7 +66,6 @@ func gonumReads(ul gonum.Uplo, tA gonum.Transpose, beta float64) bool {
 	return beta == 0 && ul == gonum.Lower && tA != gonum.NoTrans
 }
 
-// order returns the order of a square matrix that multiplies an m×n matrix from side s.
 func order(s gonum.Side, m, n int) int {
 	if s == gonum.Left {
 		return m
@@ -82,5 +73,4 @@ func order(s gonum.Side, m, n int) int {
 	return n
 }
 
-// enough reports whether a product of m·n·k multiply-adds is faster here than in gonum.
 func enough(m, n, k int) bool { return float64(m)*float64(n)*float64(k) >= least }

@@ -18,12 +18,10 @@ import (
 
 const krylovFrom = 200
 
-// unit is the distance from 1 to the next float64.
 const unit = 0x1p-52
 
 // leading returns the r largest eigenvalues of the symmetric matrix a, the largest first, and the
-// eigenvectors as rows. The first element of largest absolute value of each eigenvector is
-// positive.
+// eigenvectors as rows, with the signs of FromSums.
 func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	if n := a.Rows; n >= krylovFrom && r <= n/16 {
 		values, vectors, err = krylov(ctx, a, r)
@@ -50,8 +48,7 @@ func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []floa
 	return values, vectors, nil
 }
 
-// all does the work of leading, except for signs, by gonum's decomposition. If ctx ends, the
-// decomposition of a copy of a continues to its end in the background.
+// If ctx ends, gonum's decomposition of a copy of a continues to its end in the background.
 func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	var ascending []float64
@@ -138,8 +135,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 
 const productColumns = 256
 
-// extend appends to the first rows of basis an orthonormal basis of the rows of next orthogonal to
-// them, and changes next. If ctx ends, extend leaves out rows.
+// extend orthonormalises the rows of next against the first rows of basis and each other.
 func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
 	for i := range interrupt.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// recipe lists the parts of a file: its exported fields.
 type recipe[T dense.Float] struct {
 	Of rff.Map[T]
 	principalRecipe

@@ -18,15 +18,13 @@ import (
 //
 //	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω.
 //
-// The argument sums of Metric is for a feature map from rff.Gradients, whose features are the
-// gradients at a point. With the matrix L of Metric, an rff.Affine map x → L·x before a feature map
-// shrinks directions along which the functions f_j vary little, down to 1/100. For points in R^d,
-// Metric needs about 10·d³ operations. With few rows and many irrelevant columns, a regression on
-// points L·x may predict new rows worse than a regression on x: compare both on rows held out.
+// The argument sums of Metric is for a feature map from rff.Gradients. An rff.Affine map x → L·x
+// before a feature map shrinks directions along which the functions f_j vary little, down to 1/100.
+// With few rows and many irrelevant columns, a regression on points L·x may predict new rows worse
+// than a regression on x: compare both on rows held out.
 //
-// Metric returns an error for nil sums, sums of a map of R^d whose number of outputs is not a
-// multiple of d, no rows, gradients that are all zero or not finite, eigenvalues that do not
-// converge, and the end of ctx. A nil ctx panics.
+// For points of R^d, Metric takes about 10·d³ operations. Metric returns an error for sums whose
+// number of features is not a multiple of d, no rows, and gradients that are all zero.
 func Metric[T dense.Float](ctx context.Context, sums *ridge.Sums[T]) (dense.Matrix[float64], error) {
 	var none dense.Matrix[float64]
 	if err := argument.Context("components", ctx); err != nil {

@@ -18,19 +18,17 @@ import (
 )
 
 // Model is the feature map z onto the first r principal components of features φ(x) ∈ R^D of mean
-// φ̄, where the matrix V (r×D) has the components as rows and σ has their standard deviations:
+// φ̄, for the r×D matrix V of components and the standard deviations σ of components:
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //
-// Goroutines may share a Model, which never changes. ridge.Fit and rff.Write accept a Model as a
-// feature map.
+// A Model never changes, and goroutines may share a Model.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
 	principal
 }
 
-// principal is the part of a Model that does not depend on T.
 type principal struct {
 	vectors   dense.Matrix[float64] // V, r×D
 	mean      []float64             // φ̄
@@ -62,7 +60,6 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	return FromSums(ctx, sums, components, whiten)
 }
 
-// pointsOf removes the targets of rows.
 type pointsOf[T dense.Float] struct{ rows ridge.Rows[T] }
 
 func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
@@ -82,23 +79,16 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// Without weights, the divisor of the covariance of n rows is n − 1. Multiplying the weights of all
-// rows by a positive number changes the Model of FromSums by rounding only. In each component v_k,
-// the element of largest absolute value is positive, as with svd_flip of scikit-learn. Components
-// of equal variance are unique up to a rotation. If the argument whiten is true, every output of
+// Without weights, the divisor of the covariance of n rows is n − 1. In each component v_k, the
+// element of largest absolute value is positive, as with svd_flip of scikit-learn. Components of
+// equal variance are unique up to a rotation. If the argument whiten is true, every output of
 // Model.Transform has variance 1 over the rows.
 //
 // For the D×D covariance C, the residuals ‖Cv_k − σ_k²·v_k‖ of components v_k are about D·2⁻⁵²
-// times the largest variance σ₁². For D ≥ 200 features and r ≤ D/16 components, FromSums uses a
-// block Krylov space of the covariance C from random vectors with a fixed seed, with about ten
-// products of C with r + 8 vectors. For D < 200 features, r > D/16 components, or a Krylov space
-// that does not suffice, FromSums has gonum compute all D eigenvectors in about 10·D³ operations.
-//
-// FromSums returns an error for nil sums, fewer than two rows, a number of components outside 1 …
-// min(n, D) for n rows of D features, sums that are not finite, constant features, eigenvalues that
-// do not converge, the end of ctx, and with whiten a component k whose variance is zero to
-// rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². When ctx ends, FromSums returns, and a decomposition by gonum
-// continues in the background. A nil ctx panics.
+// times the largest variance σ₁². For D ≥ 200 features and r ≤ D/16 components, FromSums mostly
+// takes about ten products of the covariance with r + 8 vectors, and about 10·D³ operations for
+// other sizes. FromSums returns an error for fewer than two rows, components outside 1 … min(n, D),
+// constant features, and with whiten a component k with σ_k² ≤ 8·D·2⁻⁵²·σ₁².
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -170,8 +160,7 @@ func (p *principal) prepare() error {
 
 func (m *Model[T]) none() bool { return m == nil || m.phi == nil }
 
-// Dims returns the dimension d of points and the number r of components, or 0 and 0 for a nil or
-// zero Model.
+// Dims returns the dimension of points and the number of components, or zeros for a zero Model.
 func (m *Model[T]) Dims() (in, out int) {
 	if m.none() {
 		return 0, 0
@@ -183,7 +172,6 @@ func (m *Model[T]) Dims() (in, out int) {
 // Kernel returns nil, because package kernels has no kernel of features minus a mean.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
-// String describes the feature map, the number of components, and whether outputs have variance 1.
 func (m *Model[T]) String() string {
 	if m.none() {
 		return "Components of nothing"
@@ -191,7 +179,7 @@ func (m *Model[T]) String() string {
 	return fmt.Sprintf("Components(%v, components=%d, whiten=%v)", m.phi, m.vectors.Rows, m.whiten)
 }
 
-// Map returns φ.
+// Map returns the feature map whose features the Model projects.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // ExplainedVariance returns a copy of the variances σ_k² of the components over the n rows of the
@@ -199,8 +187,7 @@ func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 // the eigenvalues of the n×n Gram matrix of centred features are (n − 1)·σ_k².
 func (m *Model[T]) ExplainedVariance() []float64 { return slices.Clone(m.variances) }
 
-// ExplainedVarianceRatio returns the variance of each component divided by the sum of the variances
-// of all features.
+// ExplainedVarianceRatio returns the share of each component in the variance of all features.
 func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	ratios := slices.Clone(m.variances)
 	for k := range ratios {
@@ -209,11 +196,10 @@ func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	return ratios
 }
 
-// Components returns a copy of the r×D matrix of r components of D features. Row k of the matrix of
-// Components is component k, a vector of norm 1.
+// Components returns a copy of the r×D matrix of r components of D features, rows of norm 1.
 func (m *Model[T]) Components() dense.Matrix[float64] { return m.vectors.Clone() }
 
-// Mean returns a copy of the mean φ̄ of the features over the rows of the fit.
+// Mean returns a copy of the mean of the features over the rows of the fit.
 func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 
 const blockRows = 256

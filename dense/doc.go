@@ -1,24 +1,17 @@
 // Package dense holds Matrix, the row-major view that all packages of this module take and return,
-// and Tensor, the view of the heads of many sequences.
-//
-// A Matrix[T] is a plain struct: rows, columns, a slice and a stride. Element (i, j) is
-// Data[i*Stride+j]. Rows are samples (tokens, points), columns are coordinates (features). Ranges
-// of rows and of columns are views. Head h of an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d).
-//
-// The fields of Matrix[float64] are the fields of gonum's blas64.General, in the same order: a
-// *mat.Dense converts in place,
+// and Tensor, the view of the heads of many sequences. Rows of a Matrix are samples (tokens,
+// points), columns are coordinates (features). Ranges of rows and of columns are views. Head h of
+// an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d). The fields of Matrix[float64] are the fields of
+// gonum's blas64.General, in the same order: a *mat.Dense converts in place,
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //
 // Package dense/gonum converts other matrices of gonum, and package dense/half numbers of 16 bits.
-// A Tensor is a view of B×H matrices of one shape, as (B, H, L, d) or (B, L, H, d) in memory.
 //
 // Functions of this module take dst first, write all elements of dst and return dst. If dst is the
-// zero Matrix, functions allocate it, by Ensure. Unless a function says otherwise, dst may be
+// zero Matrix, functions allocate dst, by Ensure. Unless a function says otherwise, dst may be
 // exactly the input (same data, same stride) or disjoint from the input, and must not overlap the
-// input in another way.
-//
-// A shape that does not fit is a programming error, and functions panic with both shapes. Functions
-// also panic for a Matrix whose fields do not describe a view of its Data, such as a Stride below
-// Cols. Matrix.Check lists the conditions.
+// input in another way. A shape that does not fit is a programming error, and functions panic with
+// both shapes. Functions also panic for a Matrix whose fields do not describe a view of its Data,
+// such as a Stride below Cols. Matrix.Check lists the conditions.
 package dense

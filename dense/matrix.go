@@ -9,23 +9,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types of a Matrix. Float has no ~, which would admit types defined
-// from float32 or float64, so that a type switch over float32 and float64 is exhaustive.
+// Float is the set of element types of a Matrix, without ~: a type switch over both is exhaustive.
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j].
-//
-// The zero Matrix is the empty matrix, and as an argument dst asks a function to allocate the
-// result. A Matrix is a value: assignment copies the fields and not the elements. Several
-// goroutines may read a Matrix, or write disjoint parts of it.
+// Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j]. The zero Matrix
+// is the empty matrix, and as an argument dst asks a function to allocate the result. A Matrix is a
+// value: assignment copies the fields and not the elements. Several goroutines may read a Matrix,
+// or write disjoint parts of it.
 type Matrix[T Float] struct {
 	Rows, Cols int
 	Data       []T
 	Stride     int
 }
 
-// New returns an r×c matrix of zeros with stride c. New panics if max(r, 1)·max(c, 1) elements take
-// more than 2⁴⁰ bytes, or if r or c is negative.
+// New returns an r×c matrix of zeros with stride c, and panics if the matrix takes more than 2⁴⁰
+// bytes, or if r or c is negative.
 func New[T Float](r, c int) Matrix[T] {
 	if r < 0 || c < 0 {
 		panic(fmt.Sprintf("dense: New(%d, %d): negative dimension", r, c))
@@ -36,8 +34,7 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix whose elements, row by row, are data. The result of Of shares the
-// memory of data. Of panics if len(data) is not r·c, or if Check of the new matrix panics.
+// Of returns the r×c matrix in the memory of data, row by row, and panics if len(data) is not r·c.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -47,9 +44,9 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 	return m
 }
 
-// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure panics,
-// with a message of both shapes, if dst is neither r×c nor the zero value, and if dst.Check panics.
-// Ensure does not change the elements of dst.
+// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure does not
+// change the elements of dst. Ensure panics, with a message of both shapes, for a dst that is
+// neither zero nor r×c, and if dst.Check panics.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -61,10 +58,8 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	panic(fmt.Sprintf("dense: destination is %d×%d, want %d×%d", dst.Rows, dst.Cols, r, c))
 }
 
-// Check panics unless the fields of m describe a view inside m.Data. Rows and Cols must not be
-// negative, Stride must be at least Cols if m has several rows, and Data must hold the last element
-// of m. Check also panics for a matrix without elements if New panics for as many rows and columns.
-//
+// Check panics unless the fields of m describe a view inside m.Data: Rows and Cols are not
+// negative, Stride is at least Cols if m has several rows, and Data holds the last element of m.
 // Functions of this module call Check for every argument of type Matrix. The methods At, Set and
 // Row check only indices, because callers use At, Set and Row for every element or row.
 func (m Matrix[T]) Check() {
@@ -73,7 +68,7 @@ func (m Matrix[T]) Check() {
 	}
 }
 
-// Validate returns an error with the text of the panic if Check panics, and nil if not.
+// Validate returns an error with the text of the panic of Check, or nil.
 func (m Matrix[T]) Validate() error {
 	if !m.isView() {
 		return errors.New(m.fault())
@@ -81,8 +76,7 @@ func (m Matrix[T]) Validate() error {
 	return nil
 }
 
-// isView reports whether the fields describe a view inside Data. It does not divide, so that it
-// costs little for a view of one row.
+// isView does not divide, so that it costs little for a view of one row.
 func (m Matrix[T]) isView() bool {
 	if m.Rows < 1 || m.Cols < 1 {
 		return m.Rows >= 0 && m.Cols >= 0 && limit.Memory[T](m.Rows, m.Cols) == nil
@@ -104,13 +98,13 @@ func (m Matrix[T]) fault() string {
 	return fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride)
 }
 
-// At returns element (i, j) of m. At panics if the index (i, j) is outside the matrix.
+// At returns element (i, j) of m, and panics if the index is outside the matrix.
 func (m Matrix[T]) At(i, j int) T {
 	m.checkIndex(i, j)
 	return m.Data[i*m.Stride+j]
 }
 
-// Set sets element (i, j) of m to v. Set panics if the index (i, j) is outside the matrix.
+// Set sets element (i, j) of m to v, and panics if the index is outside the matrix.
 func (m Matrix[T]) Set(i, j int, v T) {
 	m.checkIndex(i, j)
 	m.Data[i*m.Stride+j] = v
@@ -136,8 +130,7 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[start : start+m.Cols : start+m.Cols]
 }
 
-// RowRange returns a view of the rows from ≤ i < to of m. RowRange panics unless 0 ≤ from ≤ to ≤
-// m.Rows, and if m.Check panics.
+// RowRange returns a view of the rows from ≤ i < to of m, and panics unless 0 ≤ from ≤ to ≤ m.Rows.
 func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Rows {
@@ -146,8 +139,7 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	return m.view(from, to, 0, m.Cols)
 }
 
-// ColRange returns a view of the columns from ≤ j < to of m. ColRange panics unless 0 ≤ from ≤ to ≤
-// m.Cols, and if m.Check panics.
+// ColRange returns a view of columns from ≤ j < to of m, and panics unless 0 ≤ from ≤ to ≤ m.Cols.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Cols {
@@ -156,8 +148,7 @@ func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	return m.view(0, m.Rows, from, to)
 }
 
-// view returns rows [r0, r1) and columns [c0, c1). The Data of an empty view is not nil, so that
-// the view never means "allocate".
+// The Data of an empty view is not nil, so that the view never means "allocate".
 func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	v := Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Stride: m.Stride, Data: []T{}}
 	if v.Rows > 0 && v.Cols > 0 {
@@ -168,16 +159,15 @@ func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	return v
 }
 
-// Clone returns a copy of m in new memory, with stride m.Cols. Clone panics if m.Check panics.
+// Clone returns a copy of m in new memory, with stride m.Cols.
 func (m Matrix[T]) Clone() Matrix[T] {
 	m.Check()
 	return Copy(New[T](m.Rows, m.Cols), m)
 }
 
-// Copy copies the elements of src into dst and returns dst. If dst is the zero Matrix, Copy
-// allocates dst. The element types of dst and src may differ. Copy rounds float64 to the nearest
-// float32, ties to even, and to ±Inf beyond the range of float32; NaN stays NaN. Copy panics unless
-// dst is the zero value or has the shape of src, and if Check of dst or of src panics.
+// Copy copies the elements of src into dst, whose element type may differ, and returns dst; a zero
+// dst is allocated. Copy rounds float64 to the nearest float32, ties to even, and to ±Inf beyond
+// the range of float32; NaN stays NaN. Copy panics for a dst of another shape than src.
 func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
@@ -196,9 +186,8 @@ func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	return dst
 }
 
-// Transpose writes the c×r transpose of the r×c matrix src into dst and returns dst. If dst is the
-// zero Matrix, Transpose allocates dst. The argument dst must not overlap src. Transpose panics
-// unless dst is the zero value or c×r for an r×c src, and if Check of dst or of src panics.
+// Transpose writes the transpose of src into dst and returns dst; a zero dst is allocated. The
+// argument dst must not overlap src, and Transpose panics for a dst of another shape.
 func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
 	src.Check()
 	dst = Ensure(dst, src.Cols, src.Rows)

@@ -10,21 +10,22 @@ import (
 // Element is the set of element types of a [Tensor]: float32, float64, and bool for masks.
 type Element interface{ Float | bool }
 
-// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, such as the queries, keys or
-// values of attention for B sequences, H heads, L tokens and dimension d. Element (b, h, i, j) of a
-// Tensor is Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in
-// the order (sequence, head, token, column), and [SplitHeads] a Tensor with memory in the order
-// (sequence, token, head, column). The zero Tensor stands for no tensor as an optional argument,
-// and as dst asks a function to allocate the result. A Tensor is a value: assignment copies the
-// fields and not the elements. Several goroutines may read a Tensor, or write disjoint parts of it.
+// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, such as the queries of attention
+// for B sequences, H heads, L tokens and dimension d. Element (b, h, i, j) of a Tensor is
+// Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in the order
+// (sequence, head, token, column), and [SplitHeads] one in the order (sequence, token, head,
+// column).
+//
+// The zero Tensor stands for no tensor as an optional argument, and as dst asks a function to
+// allocate the result. Several goroutines may read a Tensor, or write disjoint parts of it.
 type Tensor[E Element] struct {
 	Batch, Heads, Rows, Cols        int
 	Data                            []E
 	BatchStride, HeadStride, Stride int
 }
 
-// NewTensor returns a tensor of b×h matrices of r×c zeros, one matrix after another in memory.
-// NewTensor panics if b, h, r or c is negative, or if the tensor takes more than 2⁴⁰ bytes.
+// NewTensor returns a tensor of b×h matrices of r×c zeros, and panics if a side is negative, or if
+// the tensor takes more than 2⁴⁰ bytes.
 func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil {
 		panic(fmt.Sprintf("dense: NewTensor(%d, %d, %d, %d): %v", b, h, r, c, err))
@@ -32,9 +33,8 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	return TensorOf(b, h, r, c, make([]E, b*h*r*c))
 }
 
-// TensorOf returns the tensor of b×h matrices of size r×c with the elements data, one matrix after
-// another and row by row. The result of TensorOf shares the memory of data. TensorOf panics if b,
-// h, r or c is negative, or if len(data) is not b·h·r·c.
+// TensorOf returns the tensor of b×h matrices of size r×c, one after another and row by row in the
+// memory of data. TensorOf panics if a side is negative or len(data) is not b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
@@ -43,10 +43,9 @@ func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 }
 
 // SplitHeads returns the matrix m as a Tensor of batch sequences, each with m.Rows/batch tokens,
-// and of heads heads, each with m.Cols/heads columns. The rows of m are the tokens of batch
-// sequences of one length, one sequence after another, and the columns of m are the columns of the
-// heads, one head beside another. The result of SplitHeads shares the memory of m. SplitHeads
-// panics unless batch ≥ 1 divides m.Rows and heads ≥ 1 divides m.Cols, and if m.Check panics.
+// and of heads heads, each with m.Cols/heads columns, in the memory of m. The rows of m are one
+// sequence after another, and the columns of m one head beside another. SplitHeads panics unless
+// batch ≥ 1 divides m.Rows and heads ≥ 1 divides m.Cols.
 func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	m.Check()
 	if batch < 1 || heads < 1 || m.Rows%batch != 0 || m.Cols%heads != 0 {
@@ -59,11 +58,9 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	}
 }
 
-// JoinHeads is the inverse of [SplitHeads]: JoinHeads copies a tensor t of B×H matrices of L×d
-// elements, in any order in memory, into the (B·L)×(H·d) matrix dst and returns dst. If dst is the
-// zero Matrix, JoinHeads allocates dst. The argument dst must not overlap t. For a tensor t of B×H
-// matrices of L×d elements, JoinHeads panics if dst is neither the zero value nor (B·L)×(H·d), or
-// if Check of dst or of t panics.
+// JoinHeads copies a tensor t of B×H matrices of L×d elements, in any order in memory, into the
+// (B·L)×(H·d) matrix dst and returns dst, which is the inverse of [SplitHeads]; a zero dst is
+// allocated. The argument dst must not overlap t, and JoinHeads panics for a dst of another shape.
 func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	t.Check()
 	dst = Ensure(dst, t.Batch*t.Rows, t.Heads*t.Cols)
@@ -73,11 +70,9 @@ func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	return dst
 }
 
-// CopyTensor copies the elements of src into dst and returns dst. The strides of dst and src may
-// differ, so that CopyTensor can change the order of the elements in memory. If dst is the zero
-// Tensor, CopyTensor allocates dst, one matrix after another. The argument dst must not overlap
-// src. CopyTensor panics unless dst is the zero value or has the shape of src, and if Check of dst
-// or of src panics.
+// CopyTensor copies src into dst, of equal or other strides, and returns dst; a zero dst is
+// allocated, one matrix after another. The argument dst must not overlap src, and CopyTensor panics
+// for a dst of another shape.
 func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	src.Check()
 	if dst.IsZero() {
@@ -127,7 +122,6 @@ func (t Tensor[E]) Row(b, h, i int) []E {
 	return t.Data[start : start+t.Cols : start+t.Cols]
 }
 
-// index returns the index of the first element of head h of sequence b.
 func (t Tensor[E]) index(b, h int) int {
 	if b < 0 || b >= t.Batch || h < 0 || h >= t.Heads {
 		panic(fmt.Sprintf("dense: head (%d, %d) outside a tensor of %v", b, h, t.Shape()))
@@ -138,7 +132,7 @@ func (t Tensor[E]) index(b, h int) int {
 // Shape returns the sides Batch, Heads, Rows and Cols of t.
 func (t Tensor[E]) Shape() [4]int { return [4]int{t.Batch, t.Heads, t.Rows, t.Cols} }
 
-// IsZero reports whether Data is nil and Batch, Heads, Rows and Cols are 0, as in the zero Tensor.
+// IsZero reports whether t is the zero Tensor: nil Data and sides of 0.
 func (t Tensor[E]) IsZero() bool { return t.Data == nil && t.Shape() == [4]int{} }
 
 // Check panics unless the fields of t describe a view inside t.Data. Sides and strides of t must
@@ -150,7 +144,6 @@ func (t Tensor[E]) Check() {
 	}
 }
 
-// fault returns the reason why t is not a view, and "" for a view.
 func (t Tensor[E]) fault() string {
 	sides, strides := t.Shape(), [4]int{t.BatchStride, t.HeadStride, t.Stride, 1}
 	last := uint64(0)

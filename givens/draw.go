@@ -19,8 +19,7 @@ func below(n uint64, src rand.Source) int {
 	return int(high)
 }
 
-// turn returns the cosine and the sine of the angle 2π·⌊u/2¹¹⌋/2⁵³ with an error of about one unit
-// in the last place.
+// The angle is 2π·⌊u/2¹¹⌋/2⁵³, and the error about one unit in the last place.
 func turn(u uint64) (cos, sin float64) {
 	const whole = 1 << 53
 	u >>= 11

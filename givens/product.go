@@ -12,25 +12,19 @@ import (
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d, a product of N plane rotations of which G₁ is
-// applied first. A Product never changes. Goroutines may share one.
+// applied first. A Product never changes, and goroutines may share a Product.
 type Product[T dense.Float] struct {
 	d int
 	// in the order of planerot.Arrange, which exchanges rotations that commute
 	turns []planerot.Turn[T]
 }
 
-// RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src.
-// The planes of the rotations are uniform among the d·(d−1)/2 pairs of axes of R^d, and the angles
-// are uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product P takes a vector x with
-// many coordinates of equal size to a P·x nearly uniform on the sphere of radius ‖x‖. With one seed
-// of src, RandomProduct draws equal planes and angles in float32 and float64, and the product in
-// either type gives equal bits, in every version of package givens and on every platform. R¹ has no
-// planes: for d = 1, n must be 0, which means the identity.
-//
-// RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, n rotations or a
-// vector of R^d that take more than 2⁴⁰ bytes, and a nil src.
-//
-// Source: [Choromanski et al. 2018].
+// RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src
+// [Choromanski et al. 2018]. The planes are uniform among the d·(d−1)/2 pairs of axes of R^d, and
+// the angles are uniform in [0, 2π). In RandomProduct, n = 0 means ⌈d·log₂ d⌉ plane rotations. With
+// one seed of src, RandomProduct draws equal planes and angles in float32 and float64.
+// RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, rotations or a
+// vector that take more than 2⁴⁰ bytes, and a nil src.
 func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
@@ -74,10 +68,9 @@ func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 func (p *Product[T]) Len() int { return len(p.turns) }
 
 // ApplyVec writes P·x, for the product P of N plane rotations, into dst and returns dst; a nil dst
-// is allocated. The argument dst may be x; a dst that is not x must not overlap x. NaN and ±Inf in
-// x spread to every coordinate that a plane rotation mixes with a coordinate that is NaN or ±Inf.
-// ApplyVec takes 6N operations for N plane rotations, on the calling goroutine. For a product of
-// rotations of R^d, ApplyVec panics unless x has length d and dst is nil or has length d.
+// is allocated. The argument dst may be x; a dst that is not x must not overlap x. For a product of
+// N rotations of R^d, ApplyVec takes 6N operations, on the calling goroutine, and panics unless x
+// has length d and dst is nil or has length d.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
@@ -109,9 +102,8 @@ func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
-// Matrix returns the product of the plane rotations as a d×d matrix, which is orthogonal up to
-// rounding and has determinant +1. For a product of N rotations of R^d, Matrix takes 6N·d
-// operations, and panics if d² elements are too many for memory.
+// Matrix returns the product of the plane rotations as a d×d matrix. For a product of N rotations
+// of R^d, Matrix takes 6N·d operations, and panics if d² elements are too many for memory.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {
@@ -121,7 +113,6 @@ func (p *Product[T]) Matrix() dense.Matrix[T] {
 	return p.ApplyTransposed(m, m)
 }
 
-// vectors copies x to dst, which it allocates if dst is nil, and returns dst.
 func (p *Product[T]) vectors(dst, x []T) []T {
 	if dst == nil {
 		dst = make([]T, p.d)

@@ -9,16 +9,15 @@ import (
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i and j, from axis i
-// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. NewRotation makes a Rotation; the zero Rotation is
-// not valid.
+// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. The zero Rotation is not valid.
 type Rotation[T dense.Float] struct {
 	i, j     int
 	cos, sin T
 }
 
-// NewRotation returns the rotation by theta radians from axis i towards axis j. The cosine and the
-// sine of theta are computed in float64 and rounded once to the element type T. NewRotation returns
-// an error for a negative i or j, i = j, and a theta that is NaN or ±Inf.
+// NewRotation returns the rotation by theta radians from axis i towards axis j, with a cosine and a
+// sine that are computed in float64 and rounded once to T. NewRotation returns an error for a
+// negative i or j, i = j, and a theta that is NaN or ±Inf.
 func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
 	case i < 0:
@@ -44,11 +43,10 @@ func (g Rotation[T]) Inverse() Rotation[T] {
 	return g
 }
 
-// ApplyVec writes G·x, for the plane rotation G, into dst and returns dst. ApplyVec allocates a nil
-// dst. If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in
-// one of the two coordinates that the rotation mixes spreads to both. ApplyVec takes four
-// multiplications and two additions. ApplyVec panics if the lengths of x and a non-nil dst differ,
-// and if x lacks a coordinate that the rotation mixes.
+// ApplyVec writes G·x, for the plane rotation G, into dst and returns dst; a nil dst is allocated.
+// If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in one
+// of the two coordinates spreads to both. ApplyVec panics if the lengths of x and a non-nil dst
+// differ, and if x lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -65,9 +63,9 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 }
 
 // Apply writes G·x, for the plane rotation G and every row x of an n×d matrix, into dst (n×d) and
-// returns dst. Apply allocates a zero-value dst. If dst is exactly the matrix x, Apply writes only
-// the two columns that the rotation mixes. Apply panics unless dst is the zero value or has the
-// shape of x, and if x lacks a column that the rotation mixes.
+// returns dst; a zero-value dst is allocated. If dst is exactly the matrix x, Apply writes only the
+// two columns that the rotation mixes. Apply panics for shapes that do not fit, and if x lacks a
+// column that the rotation mixes.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

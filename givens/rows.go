@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// rows writes P·x, or P⁻¹·x if inverse is set, for every row x of the matrix x into dst.
 func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != p.d {
@@ -26,7 +25,6 @@ func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] 
 	return dst
 }
 
-// call is one product of a matrix, in pieces of grain rows.
 type call[T dense.Float] struct {
 	p       *Product[T]
 	dst, x  dense.Matrix[T]
@@ -34,7 +32,6 @@ type call[T dense.Float] struct {
 	grain   int
 }
 
-// Piece rotates rows i·grain to (i+1)·grain − 1 of the matrix, as parallel task i.
 func (c *call[T]) Piece(i int) {
 	lo, hi := i*c.grain, min((i+1)*c.grain, c.x.Rows)
 	dst, x := c.dst.RowRange(lo, hi), c.x.RowRange(lo, hi)

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// pieceWork is the number of additions of one parallel task.
 	pieceWork = 1 << 17
-	// leastWork is the number of additions below which one goroutine is enough.
+	// Below leastWork additions one goroutine is enough.
 	leastWork = 1 << 20
 )
 
@@ -37,7 +36,6 @@ func (b batch[T]) run(k int) {
 	pool.Put(&batches, shared)
 }
 
-// Piece transforms or rotates rows i·grain to (i+1)·grain − 1 of the matrix, as parallel task i.
 func (b *batch[T]) Piece(i int) { b.rows(i*b.grain, min((i+1)*b.grain, b.dst.Rows)) }
 
 func (b *batch[T]) rows(lo, hi int) {
@@ -61,7 +59,6 @@ func alone(p plan, k, rows int) bool {
 	return rows <= 1 || rows <= leastWork/p.work(k) || runtime.GOMAXPROCS(0) == 1
 }
 
-// work returns the approximate number of additions of k transforms, between 1 and leastWork.
 func (p plan) work(k int) int {
 	additions := bits.Len(uint(p.width))
 	if p.core != nil {

@@ -1,7 +1,5 @@
 package hadamard
 
-// primePower returns the prime p and the exponent e with q = p^e. ok is false if q is no power of a
-// prime.
 func primePower(q int) (p, e int, ok bool) {
 	if q < 2 {
 		return 0, 0, false
@@ -20,13 +18,10 @@ func primePower(q int) (p, e int, ok bool) {
 	return p, e, q == 1
 }
 
-// character returns the quadratic character χ of the field GF(q), q = p^e for an odd prime p: 0 at
-// 0, 1 at the other squares, −1 elsewhere. The element c₀ + c₁x + … of GF(p)[x]/f has the index
-// c₀ + c₁p + ….
-//
-// character tries monic polynomials f of degree e until the powers of x are all elements but 0.
-// Such an f is irreducible, x generates the multiplicative group, and the even powers of x are the
-// squares.
+// character returns the quadratic character χ of GF(q), q = p^e for an odd prime p: 0 at 0, 1 at
+// the other squares, −1 elsewhere. The element c₀ + c₁x + … of GF(p)[x]/f has the index c₀ + c₁p +
+// …. character tries monic polynomials f of degree e until the powers of x are all elements but 0:
+// then f is irreducible, and the even powers are the squares.
 func character(p, e int) []int8 {
 	q := power(p, e)
 	chi := make([]int8, q)

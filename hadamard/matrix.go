@@ -4,13 +4,10 @@ import "github.com/seed-feabd252/randfeat/dense"
 
 // Matrix returns the n×n Hadamard matrix H that Transform multiplies by, with elements ±1 and H·Hᵀ
 // = n·I. For n = 2^k, Matrix returns Sylvester's matrix H_2^k, whose rows are the Walsh functions
-// in natural order. For an n = h·2^k that is no power of two, Matrix returns the Kronecker product
-// C ⊗ H_2^k of Paley's matrix C of order h and Sylvester's matrix H_2^k, with C of Paley's second
-// construction or, if h has none, of the first. The result of Matrix is symmetric unless Matrix
-// uses Paley's first construction. Matrix panics if package hadamard has no Hadamard matrix of
-// order n, or n² elements are too many for memory.
-//
-// Sources: [Sylvester 1867], [Paley 1933].
+// in natural order [Sylvester 1867]. For an n = h·2^k that is no power of two, Matrix returns the
+// Kronecker product C ⊗ H_2^k with Paley's matrix C of order h, of the second construction or, if h
+// has none, of the first, which is not symmetric [Paley 1933]. Matrix panics if package hadamard
+// has no Hadamard matrix of order n, or n² elements are too many for memory.
 func Matrix[T dense.Float](n int) dense.Matrix[T] {
 	p := planOf("order", n)
 	m := dense.New[T](n, n)
@@ -31,7 +28,6 @@ func Matrix[T dense.Float](n int) dense.Matrix[T] {
 	return m
 }
 
-// spread replaces m by C ⊗ B, where C is the core and B is the block in the upper left corner of m.
 func spread[T dense.Float](m dense.Matrix[T], p plan) {
 	signs := constructions()[p.rows/4].signs()
 	block := m.RowRange(0, p.width).ColRange(0, p.width).Clone()

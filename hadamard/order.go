@@ -9,12 +9,9 @@ import (
 
 // NextOrder returns the smallest order ≥ n of a Hadamard matrix that package hadamard constructs:
 // 2^k, or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime
-// power q ≡ 1 (mod 4). For example NextOrder(9) = 12 and NextOrder(11008) = 11008 = 344·32.
-// NextOrder saves length, not time: a Transform takes 377 additions an element at order 1500, and
-// 12 at order 1536 = 12·2⁷. FastOrder, unlike NextOrder, also weighs the time of a Transform.
-// NextOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
-//
-// Source: [Paley 1933].
+// power q ≡ 1 (mod 4) [Paley 1933]. For example NextOrder(9) = 12. NextOrder saves length, not
+// time: a Transform takes 377 additions an element at order 1500, and 12 at order 1536. NextOrder
+// panics if n < 1 and if no order ≥ n fits in an int.
 func NextOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: NextOrder(%d), want at least 1", n))
@@ -42,7 +39,6 @@ func FastOrder(n int) int {
 	return order
 }
 
-// fastOrder is FastOrder for n ≥ 1. ok is false if no order fits in an int.
 func fastOrder(n int) (order int, ok bool) {
 	least := math.Inf(1)
 	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
@@ -127,13 +123,11 @@ func planOf(what string, n int) plan {
 	return p
 }
 
-// shortPlans caches the plans of short vectors: the search for such a plan takes as long as the
-// transform.
+// For short vectors, the search for a plan takes as long as the transform.
 var shortPlans [1 << 10]atomic.Pointer[plan]
 
 func (p plan) order() int { return p.rows * p.width }
 
-// isOrder reports whether the package has a Hadamard matrix of order n ≥ 1.
 func isOrder(n int) bool { return n&(n-1) == 0 || coreOrder(n) != 0 }
 
 // coreOrder returns the least h with a construction and n = h·2^k, for an n that is no power of
@@ -155,7 +149,6 @@ func coreOrder(n int) int {
 	return 0
 }
 
-// noOrder returns the message of the panic for an n that is not an order.
 func noOrder(what string, n int) string {
 	if n < 1 {
 		return fmt.Sprintf("hadamard: %s %d, want at least 1", what, n)

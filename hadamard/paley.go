@@ -100,11 +100,9 @@ func (c paley) conference(below int8) []int8 {
 	return s
 }
 
-// core is the matrix C of order h, which a transform of order h·2^k applies after the transforms of
-// order 2^k.
+// core is the matrix C of order h, applied after the transforms of order 2^k.
 type core struct{ forward, transposed *fwht.Core }
 
-// cores caches the core of order 4i at index i.
 var cores [maxCore/4 + 1]atomic.Pointer[core]
 
 func coreOf(h int) *core {

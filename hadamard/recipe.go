@@ -12,8 +12,7 @@ import (
 type rotationRecipe struct {
 	D     int
 	Order int // d'
-	// for each factor ⌈d'/64⌉ words, little endian: bit b of word j is 1 if coordinate 64j + b has
-	// −1
+	// ⌈d'/64⌉ words a factor, little endian; bit b of word j stands for coordinate 64j + b
 	Signs []uint8
 }
 
@@ -46,7 +45,6 @@ func (r *Rotation[T]) recipe() (any, error) {
 	return of, nil
 }
 
-// words is a rand.Source of the words of signs.
 type words []byte
 
 func (w *words) Uint64() uint64 {

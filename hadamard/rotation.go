@@ -15,13 +15,9 @@ import (
 
 // Rotation is a random isometry R = F_k ⋯ F₁ from R^d into R^d' of factors F_i = (1/√d')·H·D_i,
 // where H is the Hadamard matrix Matrix(d') of an order d' ≥ d and D_i is a diagonal matrix of
-// independent uniform random signs. A Rotation from R^d into R^d' pads vectors with d' − d zeros. A
-// Rotation R keeps norms and inner products: RᵀR = I.
-//
-// A Rotation of k factors of order d' holds k·d' numbers, each a random sign times a scale. A
-// Rotation never changes, and goroutines may share a Rotation.
-//
-// Sources: [Ailon and Chazelle 2006] for k = 1 factor, [Yu et al. 2016] for k = 3 factors.
+// independent random signs [Ailon and Chazelle 2006], [Yu et al. 2016]. A Rotation from R^d into
+// R^d' pads vectors with d' − d zeros, and keeps norms and inner products: RᵀR = I. A Rotation of k
+// factors holds k·d' numbers. A Rotation never changes, and goroutines may share a Rotation.
 type Rotation[T dense.Float] struct {
 	in   int
 	plan plan
@@ -32,24 +28,19 @@ type Rotation[T dense.Float] struct {
 
 // RotationOptions selects a Rotation of R^d: zero fields mean 3 factors of order FastOrder(d).
 type RotationOptions struct {
-	// Factors is the number k of factors of a rotation, each a Hadamard matrix H times a diagonal
-	// matrix D of random signs. Zero means 3.
+	// Factors is the number k of factors of a rotation; zero means 3.
 	Factors int
 
-	// Order is the order of the Hadamard matrix, the length to which vectors of R^d are padded.
-	// Zero means FastOrder(d). NextOrder(d) pads vectors of R^d least, but may make rotations
-	// hundreds of times slower.
+	// Order is the order of the Hadamard matrix, the length to which vectors of R^d are padded with
+	// zeros. Zero means FastOrder(d). NextOrder(d) pads least, but may be hundreds of times slower.
 	Order int
 }
 
-// NewRotation draws the random signs of a Rotation of R^d from src, one bit for each sign. With one
-// seed of src, NewRotation draws equal signs in float32 and float64, and Apply in either type gives
-// equal bits, in every version of package hadamard and on every platform. For each factor, word j
-// drawn from src has the signs of coordinates 64j to 64j + 63, lowest bit first; a bit 1 means −1.
-//
-// NewRotation returns an error for d < 1, a d for which no order ≥ d of a Hadamard matrix fits in
-// an int, negative opts.Factors, an opts.Order that is less than d or not the order of a Hadamard
-// matrix of package hadamard, signs that take more than 2⁴⁰ bytes, and a nil src.
+// NewRotation draws the random signs of a Rotation of R^d from src, equal in float32 and float64
+// for one seed. For each factor, word j drawn from src has the signs of coordinates 64j to 64j +
+// 63, lowest bit first; a bit 1 means −1. NewRotation returns an error for d < 1, a d for which no
+// order fits in an int, negative opts.Factors, an opts.Order that is less than d or no order of a
+// Hadamard matrix, signs that take more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {
@@ -112,19 +103,17 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	return x
 }
 
-// Dims returns the dimensions of a rotation from R^d into R^d': d of the input, d' of the output.
+// Dims returns the dimension of the vectors to rotate and the dimension of the rotated vectors.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
 // Len returns the number k of factors whose product is the rotation.
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
-// Apply writes R·x_i, for the rotation R from R^d into R^d' and every row x_i of an n×d matrix x,
-// into row i of dst (n×d') and returns dst. Apply allocates only a zero-value dst. Row i of the
-// result of Apply depends on row i of x alone. If a row of x has a NaN or ±Inf, no element of the
-// rotated row is finite. For each row of x and each factor of a rotation into R^d', Apply takes a
-// Transform of length d' and d' multiplications, on several goroutines. For a rotation from R^d
-// into R^d itself, dst may be exactly x; a dst that is not x must not overlap x. For a rotation
-// from R^d into R^d', Apply panics unless x is n×d and dst is n×d' or the zero value.
+// Apply writes R·x_i, for the rotation R from R^d into R^d' and every row x_i of x (n×d), into row
+// i of dst (n×d') and returns dst. Apply allocates only a zero-value dst, and panics for shapes
+// that do not fit. For a rotation from R^d into R^d, dst may be exactly x; another dst must not
+// overlap x. If a row of x has a NaN or ±Inf, no element of the rotated row is finite. With k
+// factors, Apply takes k calls of Transform of length d' for each row, on several goroutines.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
@@ -133,12 +122,11 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // ApplyTransposed writes Rᵀ·y, for the rotation R from R^d into R^d' and every row y of an n×d'
-// matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed undoes Apply up to rounding.
-// For a y outside the image of the rotation R, Rᵀ·y is the x for which R·x is nearest to y. For a
-// rotation from R^d into R^d', ApplyTransposed takes the time of Apply, allocates only a zero-value
-// dst, and panics unless y is n×d' and dst is n×d or the zero value. If row i of y has a NaN or
-// ±Inf, no element of row i of the result is finite. For a rotation from R^d into R^d itself, dst
-// may be exactly y; a dst that is not y must not overlap y.
+// matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed has the cost and the panics
+// of Apply, allocates only a zero-value dst, and undoes Apply up to rounding. For a y outside the
+// image of R, Rᵀ·y is the x for which R·x is nearest to y. If row i of y has a NaN or ±Inf, no
+// element of row i of the result is finite. For a rotation from R^d into R^d itself, dst may be
+// exactly y; a dst that is not y must not overlap y.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)

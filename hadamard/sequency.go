@@ -8,11 +8,9 @@ import (
 )
 
 // SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
-// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. After
-// Transform(x) with n = len(x), the coefficient of sequency s is x[SequencyOrder(n)[s]].
-// SequencyOrder panics unless n is a power of two, and if n ints take more than 2⁴⁰ bytes.
-//
-// Source: [Fino and Algazi 1976].
+// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times [Fino and
+// Algazi 1976]. After Transform(x), the coefficient of sequency s is x[SequencyOrder(len(x))[s]].
+// SequencyOrder panics unless n is a power of two.
 func SequencyOrder(n int) []int {
 	if n < 1 || n&(n-1) != 0 {
 		panic(fmt.Sprintf("hadamard: SequencyOrder(%d), want a power of two", n))

@@ -7,24 +7,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// Transform replaces x by H·x, where H is the Hadamard matrix Matrix(n) and n = len(x).
+// Transform replaces x by H·x, where H is the Hadamard matrix Matrix(n) and n = len(x) [Fino and
+// Algazi 1976], [Paley 1933]. If n is a power of two, H is the Walsh–Hadamard matrix in natural
+// order: H[i][j] = (−1)^popcount(i AND j). For a length n = h·2^k that is no power of two, such as
+// 12, 768 or 1000 = 500·2, H may differ from Hᵀ. Divide the result of Transform by √len(x) for the
+// orthonormal transform. Transform panics if package hadamard has no Hadamard matrix of order
+// len(x): pad x with zeros, best to length FastOrder(len(x)).
 //
-// If n = len(x) is a power of two, the matrix H of Transform is the Walsh–Hadamard matrix in
-// Sylvester (natural) order: H[i][j] = (−1)^popcount(i AND j). For a length n = h·2^k that is no
-// power of two, such as 12, 768 or 1000 = 500·2, the matrix H of Transform is the Kronecker product
-// C ⊗ H_2^k of Paley's matrix C of order h and Sylvester's matrix H_2^k, and H may differ from Hᵀ.
-// Transform panics if package hadamard has no Hadamard matrix of order n = len(x): pad x with
-// zeros, best to length FastOrder(n). Divide the result of Transform by √len(x) for the orthonormal
-// transform.
-//
-// Transform takes n·log₂ n additions and subtractions for a power of two n = len(x), n·(k + h/4 +
-// 2) for n = h·2^k with Paley's matrix of order h, and no multiplication. Transform uses several
+// Transform takes n·log₂ n additions and subtractions for a power of two n = len(x), and n·(k + h/4
+// + 2) for n = h·2^k with Paley's matrix of order h, and no multiplication. Transform uses several
 // goroutines if len(x) is a power of two from 2¹⁸ on. Transform allocates only in the first call
-// for a length. Goroutines may transform disjoint slices at the same time. The order of additions
-// in Transform is fixed, so that results have equal bits on every machine. If an element of x is
-// NaN or ±Inf, Transform makes all elements of x NaN or ±Inf.
-//
-// Sources: [Fino and Algazi 1976], [Paley 1933].
+// for a length. The order of additions in Transform is fixed. If an element of x is NaN or ±Inf,
+// Transform makes all elements of x NaN or ±Inf.
 func Transform[T dense.Float](x []T) {
 	// A short vector takes less time than the search for its plan.
 	switch n := len(x); {
@@ -38,22 +32,21 @@ func Transform[T dense.Float](x []T) {
 }
 
 // TransformTransposed replaces x by Hᵀ·x, where H is the Hadamard matrix that Transform multiplies
-// by. Since Hᵀ = n·H⁻¹ for n = len(x), divide the result of TransformTransposed by n to undo
-// Transform. The Hadamard matrix of Transform is symmetric for powers of two and many other orders.
-// TransformTransposed has the cost, the fixed order of additions and the panics of Transform.
+// by, symmetric for powers of two and many other orders. Divide the result of TransformTransposed
+// by len(x) to undo Transform. TransformTransposed has the cost and the panics of Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
 }
 
 // TransformDiagonal writes H·diag(d)·x into dst, where H is the Hadamard matrix of order n =
 // len(dst) and diag(d)·x is padded with zeros to length n, best FastOrder(len(x)). The diagonal d
-// has the length of x, and holds for example random signs, times a scale such as 1/√len(dst).
-// TransformDiagonal costs len(x) multiplications and a Transform of length len(dst).
+// holds for example random signs, times a scale such as 1/√len(dst). TransformDiagonal costs len(x)
+// multiplications and a Transform of length len(dst).
 //
-// The argument dst may begin with the first element of x, or be disjoint from x. The argument d
-// must not overlap dst. TransformDiagonal panics if len(dst) is not the order of a Hadamard matrix
-// of package hadamard, if x is longer than dst, and if d and x differ in length. If an element of x
-// or d is NaN or ±Inf and d has no 0, no element of dst is finite.
+// The argument dst may begin with the first element of x, or be disjoint from x; d must not overlap
+// dst. TransformDiagonal panics if len(dst) is not the order of a Hadamard matrix, if x is longer
+// than dst, and if d and x differ in length. If an element of x or d is NaN or ±Inf and d has no 0,
+// no element of dst is finite.
 func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	p := planOf("length", len(dst))
 	if len(x) > len(dst) || len(d) != len(x) {

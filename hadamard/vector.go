@@ -6,25 +6,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// ApplyVec writes R·x, for the rotation R and one vector x, into dst and returns dst. ApplyVec
-// allocates only a nil dst. ApplyVec computes bit for bit what Apply computes for a row of a
-// matrix, in the time of Apply for a row, on the calling goroutine.
-//
-// The argument dst may begin with the first element of x, for a rotation in place, or must not
-// overlap x. For a rotation from R^d into R^d', ApplyVec panics unless x has length d and dst is
-// nil or has length d'.
+// ApplyVec writes R·x, for the rotation R from R^d into R^d' and one vector x, into dst and returns
+// dst, bit for bit as Apply does for a row of a matrix, on the calling goroutine. ApplyVec
+// allocates only a nil dst, and panics unless x has length d and dst is nil or has length d'. The
+// argument dst may begin with the first element of x, or must not overlap x.
 func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
 	r.apply(dst, x)
 	return dst
 }
 
-// ApplyTransposedVec writes Rᵀ·y, for the rotation R and one vector y, into dst and returns dst.
-// ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec computes bit for bit what
-// ApplyTransposed computes for a row of a matrix. For a rotation from R^d into R^d',
-// ApplyTransposedVec takes the time of ApplyVec, allocates a nil dst, and panics unless y has
-// length d' and dst is nil or has length d. The argument dst may begin with the first element of y,
-// or must not overlap y.
+// ApplyTransposedVec writes Rᵀ·y, for the rotation R from R^d into R^d' and one vector y, into dst
+// and returns dst, bit for bit as ApplyTransposed does for a row of a matrix. ApplyTransposedVec
+// allocates only a nil dst, and panics unless y has length d' and dst is nil or has length d. The
+// argument dst may begin with the first element of y, or must not overlap y.
 func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
 	if r.in == r.plan.order() {
@@ -37,7 +32,6 @@ func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	return dst
 }
 
-// vectors returns dst, which it allocates if dst is nil. name is the name of x in the message.
 func (r *Rotation[T]) vectors(dst []T, n int, name string, x []T, want int) []T {
 	r.made()
 	if dst == nil {

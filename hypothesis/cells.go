@@ -33,8 +33,6 @@ type Cells[T dense.Float] struct {
 	prints *fingerprint.Print
 }
 
-// group holds the mean of the features of some rows, and the sum of squared distances from the
-// mean.
 type group struct {
 	rows    float64
 	mean    []float64
@@ -54,7 +52,6 @@ func addRow[T dense.Float](g *group, phi []T) {
 	g.squares += before * square
 }
 
-// join adds the rows of o to g.
 func (g *group) join(o *group) {
 	if o == nil || o.rows == 0 {
 		return
@@ -103,7 +100,6 @@ func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) 
 	return d, width, nil
 }
 
-// Rows returns the number of rows that have been added to the Cells.
 func (c *Cells[T]) Rows() int { return c.rows }
 
 // Count returns the number of full cells, the groups of rows that permutations of Compare move.
@@ -121,8 +117,7 @@ func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
 
-// add adds the rows of x until ctx ends, and gives errors the name of the sample. If add returns
-// the error of ctx, it has added some of the rows.
+// After an error of ctx, some of the rows have been added.
 func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
@@ -201,10 +196,9 @@ func (c *Cells[T]) append(phi []T) {
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
 // Merge adds to the receiver c the cells of the argument other, which holds further rows of the
-// sample of c, for example of another file. Merge changes only the receiver, not the argument
-// other. After Merge, cells beyond the limit maxCells of the receiver, and rows of other in no full
-// cell, enter the mean of the sample, but no permutation moves them. Merge returns an error if c
-// and other have different feature maps or different numbers of rows per cell.
+// sample of c, for example of another file. Merge changes only the receiver. Cells beyond the limit
+// maxCells of the receiver enter the mean of the sample, but no permutation moves them. Merge
+// returns an error if c and other have different feature maps or numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

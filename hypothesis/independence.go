@@ -18,9 +18,9 @@ import (
 )
 
 // Independence tests whether two variables are independent, where row i of x (n×d) and row i of y
-// (n×e) are a pair of values, by permutations of the Hilbert–Schmidt independence criterion (HSIC)
-// of the features φ = phi of x and ψ = psi of y, with φ̃ and ψ̃ for features minus their means
-// [Gretton et al. 2005, 2007]:
+// (n×e) are a pair of values. The test of Independence is by permutations of the Hilbert–Schmidt
+// independence criterion (HSIC) of the features φ = phi of x and ψ = psi of y, with φ̃ and ψ̃ for
+// features minus means [Gretton et al. 2005, 2007]:
 //
 //	Statistic  ‖1/n·Σφ̃_iψ̃_iᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
@@ -28,21 +28,17 @@ import (
 //
 // If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
 // p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. For
-// Independence, the feature map phi of the sample x may be learnt from x, and the feature map psi
-// of the sample y from y, but neither map from both samples.
+// Independence, the feature map phi may be learnt from x, and the feature map psi from y, but
+// neither map from both samples.
 //
-// With n ≤ Options.Cells rows, Independence draws all permutations with equal probabilities, and B
-// draws take B·n·D·E multiply-adds for D features of phi and E of psi. If n > Options.Cells,
-// Independence divides n rows at random into H cells, and each of B draws shifts the rows of y in
-// each cell cyclically by one of k steps, for k·n·D·E multiply-adds and H·B·D·E additions with D
-// and E features. The number H of cells and the number k of steps in Independence are
-// √Options.Cells, or less where H·k matrices would take more than 256 MB, but at least 8. With k
-// possible shifts, a draw leaves about the share 1/k of pairs of rows of x and y together. Mostly
-// 50 features of each map suffice for Independence: package components makes few features of many.
+// With n ≤ Options.Cells rows, Independence draws all permutations with equal probabilities, for
+// B·n·D·E multiply-adds with B permutations, D features of phi and E of psi. If n > Options.Cells,
+// Independence divides n rows at random into some √Options.Cells cells, and each permutation shifts
+// the rows of y in each cell cyclically. Mostly 50 features of each map suffice for Independence:
+// package components makes few features of many.
 //
-// Independence returns an error for a nil phi, psi or src, fewer than 4 rows, different numbers of
-// rows in x and y, a number of columns that does not fit the map, elements and features that are
-// not finite, options out of range, and the error of ctx. A nil ctx panics.
+// Independence returns an error for fewer than 4 rows, different numbers of rows in x and y, a
+// number of columns that does not fit the map, and options out of range.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -103,8 +99,7 @@ func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 	}, nil
 }
 
-// pairs computes the features of both samples in blocks of rows. pairs divides features and means
-// by a power of two, so that no square overflows and not all squares underflow.
+// pairs divides features by a power of two, so that squares neither overflow nor all underflow.
 type pairs[T dense.Float] struct {
 	ctx     context.Context
 	sides   [2]side[T]
@@ -123,7 +118,6 @@ type side[T dense.Float] struct {
 
 func (p *pairs[T]) width(i int) int { return len(p.sides[i].mean.mean) }
 
-// tolerance returns a bound of the rounding error in the norm of a product.
 func (p *pairs[T]) tolerance() float64 {
 	n := float64(len(p.order))
 	means := norm(p.sides[0].mean.mean)*math.Sqrt(n*p.b) + norm(p.sides[1].mean.mean)*math.Sqrt(n*p.a)
@@ -186,7 +180,6 @@ func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	return both
 }
 
-// addProduct sets C = beta·C + XᵀY. addProduct checks the context after every few columns of X.
 func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.Matrix[float64]) {
 	columns := max(1, int(0x1p27/float64(max(1, x.Rows))/float64(y.Cols)))
 	for lo, hi := range interrupt.Ranges(p.ctx, x.Cols, columns) {
@@ -194,8 +187,7 @@ func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.
 	}
 }
 
-// productNorms returns the norms of the products of all draws, where draw 0 is the data. f(b, c)
-// writes the product of draw b to c.
+// Draw 0 is the data. f(b, c) writes the product of draw b to c.
 func (p *pairs[T]) productNorms(draws int, f func(b int, c dense.Matrix[float64])) ([]float64, error) {
 	norms := make([]float64, draws+1)
 	parallel.Rows(len(norms), 8, func(lo, hi int) {
@@ -208,8 +200,6 @@ func (p *pairs[T]) productNorms(draws int, f func(b int, c dense.Matrix[float64]
 	return norms, p.ctx.Err()
 }
 
-// permuted returns the norms of the products of all rows, with the rows of y in a random order in
-// each draw.
 func (p *pairs[T]) permuted(rng *rand.Rand, draws int) ([]float64, error) {
 	n := len(p.order)
 	both := p.features(0, n)
@@ -233,8 +223,6 @@ func (p *pairs[T]) permuted(rng *rand.Rand, draws int) ([]float64, error) {
 	})
 }
 
-// rotated returns the norms of the sums of products over cells, with the rows of y rotated in each
-// cell in each draw.
 func (p *pairs[T]) rotated(rng *rand.Rand, draws, cells int) ([]float64, error) {
 	const numbers = 1 << 25 // 256 MB
 	d, e := p.width(0), p.width(1)

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options adjusts the tests.
+// Options has the numbers of permutations and of cells of TwoSample and Independence.
 type Options struct {
-	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + Draws).
+	// Draws is the number B of permutations; zero means 999. No p-value is below 1/(1 + Draws).
 	Draws int
 
 	// Cells, at least 64, is the largest number of groups of rows that TwoSample permutes, and of
@@ -45,8 +45,8 @@ func (o Options) checked() (Options, error) {
 
 // Result is the result of TwoSample, Compare or Independence.
 type Result struct {
-	// P is the p-value (1 + n)/(1 + B), where n is the number of those among B permutations whose
-	// statistic is at least the statistic of the data.
+	// P is the p-value (1 + n)/(1 + B), where n of B permutations have at least the statistic of
+	// the data.
 	P float64
 
 	// Statistic is the squared norm of the difference of mean features, or, in Independence, of the
@@ -69,13 +69,13 @@ type Result struct {
 // If all rows are exchangeable, as independent draws of one distribution are, then the p-value p of
 // TwoSample has P(p ≤ α) ≤ α for every number of rows, features and permutations, with equality at
 // α = k/(1 + B) for whole k if no two of B permutations tie. The feature map of TwoSample must not
-// depend on which rows belong to x. For m and n rows, D features, B permutations and C cells,
-// TwoSample costs m + n feature transforms, O((m + n)·D + B·C·D) operations in float64, and 8·C·D
-// bytes of memory. The result of TwoSample does not depend on GOMAXPROCS.
+// depend on which rows belong to x.
 //
-// TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
-// columns that is not the dimension of points of phi, elements and features that are not finite,
-// squares of features that overflow, options out of range, and the error of ctx. A nil ctx panics.
+// For m and n rows, D features, B permutations and C cells, TwoSample costs m + n feature
+// transforms, O((m + n)·D + B·C·D) operations in float64, and 8·C·D bytes of memory. The result of
+// TwoSample does not depend on GOMAXPROCS. TwoSample returns an error for fewer than two rows in x
+// or y, a number of columns that is not the dimension of points of phi, squares of features that
+// overflow, and options out of range.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -117,7 +117,7 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 //
 // Compare returns an error for zero Cells, an x and a y with different feature maps or numbers of
 // rows per cell, a sample with fewer than two rows or without a whole cell, squares of features
-// that overflow, draws below 0, a nil src, and the error of ctx. A nil ctx panics.
+// that overflow, and draws below 0.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -157,9 +157,8 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	return result, nil
 }
 
-// moves holds the cells of both samples minus the common mean of all features. The sum A of the
-// features of x is then minus that of y: φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations.
-// All features are divided by a power of two, so that squares of small features do not underflow.
+// moves holds the cells minus the common mean of all features, times a power of two against
+// underflow. With the sum A of the features of x, φ̄_x − φ̄_y = A·(1/m + 1/n).
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
 	first     int                   // the number of cells of x
@@ -168,7 +167,6 @@ type moves struct {
 	tolerance float64               // a bound of the rounding error of ‖A‖
 }
 
-// newMoves returns the moves of cells, where left and right are all rows of x and y.
 func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 	common := newGroup(x.width)
 	common.join(left)
@@ -224,7 +222,6 @@ func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64,
 			}
 			row := chosen.Row(b)
 			clear(row)
-			// The first draw is the data.
 			for i := 0; i < m.first; i++ {
 				if done+b > 0 {
 					l := i + rng.IntN(cells-i)

@@ -14,19 +14,18 @@ import (
 // Fixed is a kernel k with fixed points y_j, such as landmarks, that are prepared for Gram matrices
 // k(x_i, y_j) with many points x_i. A Fixed never changes, and goroutines may share a Fixed.
 type Fixed interface {
-	// Points returns the matrix of the fixed points y_j, which the caller must not change.
+	// Points returns the fixed points, which the caller must not change, as rows of a matrix.
 	Points() dense.Matrix[float64]
 
-	// Gram writes the kernel k(x_i, y_j) of the n rows x_i of x and the p fixed points y_j into dst
-	// (n×p), bit for bit as the function Gram does, and returns dst; a zero dst is allocated. In
-	// Gram the argument dst must not overlap x. Gram allocates nothing after the first calls,
-	// unless the kernel is or contains Boxes or Pullback. For p fixed points of R^d, Gram panics
-	// unless x is n×d and dst n×p or zero.
+	// Gram writes k(x_i, y_j) for the n rows x_i of x and the p fixed points y_j into dst (n×p),
+	// bit for bit as the function Gram does, and returns dst; a zero dst is allocated. The argument
+	// dst must not overlap x, and Gram panics for shapes that do not fit. Gram allocates nothing
+	// after the first calls, unless the kernel is or contains Boxes or Pullback.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 
 // Against prepares Gram matrices of the kernel k with the rows of y (p×d) as fixed points, and
-// keeps a copy of y. Against returns an error if Check returns one for the kernel k.
+// copies y. Against returns an error if Check returns one for k.
 func Against(k Kernel, y dense.Matrix[float64]) (Fixed, error) {
 	if err := Check(k); err != nil {
 		return nil, err

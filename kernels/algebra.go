@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// Sum is the kernel k(x, y) = Σ_i k_i(x, y) of at least one kernel. A Sum is positive
-// (semi-)definite if all terms k_i are [Schölkopf & Smola 2002, §13.1].
+// Sum is the kernel Σ_i k_i(x, y) of at least one kernel [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns Σ_i k_i(x, y) for the kernels k_i of a Sum, and panics if Check fails for the Sum.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -22,14 +20,11 @@ func (k Sum) Eval(x, y []float64) float64 {
 
 func (k Sum) check() error { return notEmpty("Sum", k) }
 
-// String returns the kernels of a Sum, joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
 
-// Product is the kernel k(x, y) = Π_i k_i(x, y) of at least one kernel. A Product is positive
-// semi-definite if all factors k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
+// Product is the kernel Π_i k_i(x, y) of at least one kernel [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns Π_i k_i(x, y) for the kernels k_i of a Product, and panics if Check fails.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := 1.0
@@ -41,18 +36,15 @@ func (k Product) Eval(x, y []float64) float64 {
 
 func (k Product) check() error { return notEmpty("Product", k) }
 
-// String returns the kernels of a Product, joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
 
-// Scaled is the kernel c·K(x, y), where c is the number By. A Scaled kernel is positive
-// (semi-)definite if the kernel K is.
+// Scaled is the kernel c·K(x, y), where c is the number By.
 type Scaled struct {
 	K Kernel
-	// By is the factor c > 0 in c·K(x, y). A By of zero is out of range, because By has no default.
+	// By is the factor c > 0 in c·K(x, y); a By of zero is out of range.
 	By float64
 }
 
-// Eval returns By·K(x, y). Eval panics if Check returns an error for the Scaled kernel.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)
@@ -68,7 +60,6 @@ func (k Scaled) check() error {
 	return nil
 }
 
-// String returns the factor By and the kernel K, joined by " · ".
 func (k Scaled) String() string { return fmt.Sprintf("%v · %s", k.By, operand(k.K)) }
 
 func notEmpty(name string, ks []Kernel) error {
@@ -91,7 +82,6 @@ func join(ks []Kernel, by string) string {
 	return strings.Join(parts, by)
 }
 
-// operand returns k as part of a larger formula.
 func operand(k Kernel) string {
 	switch k.(type) {
 	case Sum, Product, Scaled:

@@ -14,12 +14,10 @@ import (
 // y) = 0, as for features sign(wᵀx) with sign(0) = 0.
 type Angular struct{}
 
-// Eval returns the Angular kernel of x and y, and panics if x and y differ in length.
 func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
 
-// String returns the kernel as a literal of Go.
 func (k Angular) String() string { return "Angular{}" }
 
 func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
@@ -29,7 +27,6 @@ func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
 	}
 }
 
-// fromSupplement returns the angular kernel from π − θ.
 func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 
 // ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 [Cho & Saul 2009]:
@@ -46,7 +43,6 @@ type ArcCosine struct {
 	Order int
 }
 
-// Eval returns the ArcCosine kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k ArcCosine) Eval(x, y []float64) float64 {
 	must(k.check())
 	psi := angle(x, y)
@@ -60,7 +56,6 @@ func (k ArcCosine) check() error {
 	return nil
 }
 
-// String returns the kernel as a literal of Go.
 func (k ArcCosine) String() string { return fmt.Sprintf("ArcCosine{Order: %d}", k.Order) }
 
 func (k ArcCosine) fromProducts(g []float64, xx float64, yy []float64) {
@@ -70,7 +65,6 @@ func (k ArcCosine) fromProducts(g []float64, xx float64, yy []float64) {
 	}
 }
 
-// radius returns rⁿ, where r is ‖x‖‖y‖.
 func (k ArcCosine) radius(r float64) float64 {
 	switch k.Order {
 	case 0:
@@ -81,7 +75,6 @@ func (k ArcCosine) radius(r float64) float64 {
 	return r * r
 }
 
-// profile returns J_n/π as a function of ψ = π − θ.
 func (k ArcCosine) profile(psi float64) float64 {
 	if k.Order == 0 {
 		return psi / math.Pi
@@ -120,9 +113,8 @@ func (k ArcCosine) series(psi float64) float64 {
 	return sum
 }
 
-// angle returns ψ = π − θ by Kahan's formula, 2·atan2(‖u+v‖, ‖u−v‖) for the unit vectors u, v:
-// arccos of the cosine has only half of the digits next to 0 and π. A coordinate that is NaN or
-// infinite gives NaN.
+// angle returns ψ = π − θ by Kahan's formula for unit vectors u, v, 2·atan2(‖u+v‖, ‖u−v‖): arccos
+// of the cosine has only half of the digits next to 0 and π.
 func angle(x, y []float64) float64 {
 	checkLengths(x, y)
 	nx, ny := floats.Norm(x, 2), floats.Norm(y, 2)

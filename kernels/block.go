@@ -7,8 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// block computes the rows of a Gram matrix that belong to a few points x. It holds the inner
-// products that the parts of a kernel share. One goroutine uses a block.
+// block computes rows of a Gram matrix, with inner products that the parts of a kernel share.
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
@@ -59,8 +58,6 @@ func (b *block[T]) row(dst []float64, k Kernel, i int) {
 	}
 }
 
-// fold writes the row of the first kernel into dst and combines it with the rows of the other
-// kernels in order.
 func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
 	b.row(dst, ks[0], i)
 	part := b.take()
@@ -71,7 +68,6 @@ func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v [
 	b.free = append(b.free, part)
 }
 
-// take returns a row of scratch as long as there are points y.
 func (b *block[T]) take() []float64 {
 	last := len(b.free) - 1
 	if last < 0 {
@@ -106,8 +102,7 @@ func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	}
 }
 
-// smallest returns the squared norm above which terms of an inner product that underflow in T do
-// not matter.
+// Terms of an inner product that underflow in T do not matter above this squared norm.
 func smallest[T dense.Float]() float64 {
 	if _, single := any(T(0)).(float32); single {
 		return 0x1p-100
@@ -115,7 +110,6 @@ func smallest[T dense.Float]() float64 {
 	return 0x1p-960
 }
 
-// shared is a product XYᵀ that the first call of its method of computes.
 type shared[T dense.Float] struct {
 	known  dense.Matrix[T]
 	memory []T               // of the last product, used again

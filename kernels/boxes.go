@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Boxes is the kernel (κ + κ² + κ³)/3 for the weighted share κ of thresholds that do not separate x
-// and y:
+// Boxes is the kernel (κ + κ² + κ³)/3 for the share κ of thresholds that do not separate x and y:
 //
 //	κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
 //
@@ -30,8 +29,7 @@ type Boxes struct {
 	Weights dense.Matrix[float64]
 }
 
-// Eval returns the Boxes kernel in O(d·B) time for Thresholds of d×B, and panics if Check fails or
-// x or y is not in R^d.
+// Eval returns the Boxes kernel in O(d·B) time for Thresholds of d×B.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -68,8 +66,7 @@ func (k Boxes) check() error {
 	return nil
 }
 
-// places returns Σ_b w_jb·[t_jb < x_ij] / Σw for the coordinates of the rows of x, and NaN for a
-// coordinate that is not finite.
+// places returns Σ_b w_jb·[t_jb < x_ij] / Σw, or NaN if x_ij is not finite.
 func (k Boxes) places(x dense.Matrix[float64]) dense.Matrix[float64] {
 	if x.Cols != k.Thresholds.Rows {
 		panic(fmt.Sprintf("kernels: points are of R^%d, Boxes.Thresholds is %d×%d", x.Cols, k.Thresholds.Rows, k.Thresholds.Cols))
@@ -106,7 +103,6 @@ func gramOfPlaces[T dense.Float](dst dense.Matrix[T], p, q dense.Matrix[float64]
 	return dst
 }
 
-// String returns the name Boxes with the shape of the matrix Thresholds.
 func (k Boxes) String() string {
 	return fmt.Sprintf("Boxes{Thresholds: %d×%d}", k.Thresholds.Rows, k.Thresholds.Cols)
 }

@@ -21,8 +21,7 @@ func squaredDistance(x, y []float64, l float64) float64 {
 // because cancellation would magnify their errors by more than 1/cancelled.
 const cancelled = 1.0 / 16
 
-// squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², or by NaN if cancellation leaves too
-// few digits.
+// squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², or by NaN after cancellation.
 func squaredDistances(g []float64, xx float64, yy []float64, l float64) {
 	yy = yy[:len(g)]
 	for j, v := range g {

@@ -7,17 +7,14 @@
 //	angles          Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π
 //
 // ELU is the inner product of elu(x)+1 and elu(y)+1. Boxes is for functions with steps. Sum,
-// Product and Scaled compose kernels. Pullback applies a kernel to images of an affine map. Any
-// type of yours with a method Eval(x, y []float64) float64 is a Kernel too, and package validate
-// tells whether your kernel is positive semi-definite on your points.
+// Product, Scaled and Pullback compose kernels, and are positive semi-definite if their parts are.
+// Any type of yours with a method Eval(x, y []float64) float64 is a Kernel too, and package
+// validate tells whether your kernel is positive semi-definite on your points.
 //
-// Gram writes the Gram matrix of points in float32 or float64.
-//
-// Kernels are small values that never change: goroutines may share a kernel. The zero value of a
+// A kernel is a small value that never changes: goroutines may share a kernel. The zero value of a
 // length-scale, scale, Gamma or Alpha means 1, and a Degree of zero means 3. Check reports
-// parameters that are out of range, and Eval and Gram panic with the text of that error. Printing a
-// kernel shows the parameters with defaults filled in. With a coordinate that is NaN or infinite
-// the kernel is NaN or ±Inf, even if a limit exists.
-//
+// parameters that are out of range. Eval and Gram panic with the text of that error, and for points
+// of different dimensions. Printing a kernel shows the parameters with defaults filled in. With a
+// coordinate that is NaN or infinite the kernel is NaN or ±Inf, even if a limit exists.
 // docs/maps.md says how Gram keeps digits of close points; docs/references.md has the papers.
 package kernels

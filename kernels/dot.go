@@ -14,13 +14,11 @@ import (
 // rank at most d, with values in (−∞, ∞).
 type DotProduct struct{}
 
-// Eval returns xᵀy, and panics if x and y differ in length.
 func (k DotProduct) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	return floats.Dot(x, y)
 }
 
-// String returns the kernel as a literal of Go.
 func (k DotProduct) String() string { return "DotProduct{}" }
 
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
@@ -30,11 +28,10 @@ func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
 // is positive definite on R^d, with values in (0, ∞) that overflow to +Inf once γ·xᵀy exceeds
 // 709.78 (88.72 in a float32 Gram matrix).
 type Softmax struct {
-	// Gamma is γ > 0 in exp(γ·xᵀy), in inverse squared units of x. Zero means 1.
+	// Gamma is γ > 0 in exp(γ·xᵀy), in inverse squared units of x; zero means 1.
 	Gamma float64 `archive:"scale"`
 }
 
-// Eval returns the Softmax kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -48,7 +45,6 @@ func (k Softmax) Eval(x, y []float64) float64 {
 
 func (k Softmax) check() error { return positive("Softmax.Gamma", k.Gamma) }
 
-// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Softmax) String() string { return fmt.Sprintf("Softmax{Gamma: %v}", orOne(k.Gamma)) }
 
 func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
@@ -59,19 +55,17 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 	vecmath.Exp(g, g)
 }
 
-// Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is Offset and p is Degree
-// [Schölkopf & Smola 2002, §2.2]. Polynomial is positive semi-definite on R^d, with values in (−∞,
-// ∞), or in [0, ∞) if the exponent p is even.
+// Polynomial is the kernel (γ·xᵀy + c)^p, with γ = Gamma, c = Offset and p = Degree, positive
+// semi-definite on R^d [Schölkopf & Smola 2002, §2.2].
 type Polynomial struct {
-	// Degree is the exponent p ≥ 1 in (γ·xᵀy + c)^p. A Degree of zero means 3, as in scikit-learn.
+	// Degree is the exponent p ≥ 1 in (γ·xᵀy + c)^p; zero means 3.
 	Degree int
-	// Gamma is γ > 0 in (γ·xᵀy + c)^p, in inverse squared units of x. Zero means 1.
+	// Gamma is γ > 0 in (γ·xᵀy + c)^p, in inverse squared units of x; zero means 1.
 	Gamma float64
 	// Offset is the number c ≥ 0 in (γ·xᵀy + c)^Degree.
 	Offset float64
 }
 
-// Eval returns the Polynomial kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -90,7 +84,6 @@ func (k Polynomial) check() error {
 	return positive("Polynomial.Gamma", k.Gamma)
 }
 
-// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Polynomial) String() string {
 	return fmt.Sprintf("Polynomial{Degree: %d, Gamma: %v, Offset: %v}", k.degree(), orOne(k.Gamma), k.Offset)
 }

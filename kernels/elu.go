@@ -2,13 +2,11 @@ package kernels
 
 import "math"
 
-// ELU is the kernel k(x, y) = φ(x)ᵀφ(y), where φ = elu + 1 acts on every coordinate t: φ(t) = t + 1
-// for t ≥ 0 and e^t for t < 0. ELU is a similarity of queries and keys in linear attention
-// [Katharopoulos et al. 2020]. ELU is positive semi-definite on R^d, of rank at most d, with values
-// in (0, ∞). The ELU kernel is NaN if a coordinate of x or y is −Inf.
+// ELU is the kernel k(x, y) = φ(x)ᵀφ(y) of linear attention, where φ maps every coordinate t to t +
+// 1 for t ≥ 0 and to e^t for t < 0 [Katharopoulos et al. 2020]. ELU has values in (0, ∞), and is
+// NaN if a coordinate of x or y is −Inf.
 type ELU struct{}
 
-// Eval returns the ELU kernel of x and y, and panics if x and y differ in length.
 func (k ELU) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	var s float64
@@ -18,7 +16,6 @@ func (k ELU) Eval(x, y []float64) float64 {
 	return s
 }
 
-// String returns the kernel as a literal of Go.
 func (k ELU) String() string { return "ELU{}" }
 
 // elu1 returns elu(t) + 1. For t < 0 this is e^t itself, because (e^t − 1) + 1 loses digits.

@@ -13,25 +13,21 @@ import (
 const gramRows = 64
 
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
-// and returns dst; a zero dst is allocated. In Gram the argument dst must not overlap x or y. With
-// the zero Matrix as y, Gram writes the n×n Gram matrix of the n rows x_i of x, which is exactly
-// symmetric and has k.Eval(x_i, x_i) on the diagonal.
+// and returns dst; a zero dst is allocated. The argument dst must not overlap x or y. With the zero
+// Matrix as y, Gram writes the n×n Gram matrix of the rows of x, exactly symmetric, with
+// k.Eval(x_i, x_i) on the diagonal. If a coordinate of row x_i or y_j is NaN or infinite, element
+// (i, j) is NaN or ±Inf. Gram panics if Check fails for k, and for shapes that do not fit.
 //
-// Cost. Gram evaluates Laplacian, ELU, kernels of your own, and a Boxes or Pullback inside a Sum,
-// Product or Scaled pair by pair in float64, by calls of Eval from several goroutines at once. For
-// a Pullback or Boxes that is not inside another kernel, Gram transforms each point once, not once
-// for each pair. For kernels other than Laplacian, ELU, Boxes, Pullback and your own, Gram costs
-// one matrix product in T and O(1) for each element.
+// Gram calls Eval in float64, from several goroutines at once, for Laplacian, ELU, kernels of your
+// own, and a Boxes or Pullback inside a Sum, Product or Scaled. A Pullback or Boxes that is not
+// inside another kernel transforms each point once. For other kernels, Gram costs one matrix
+// product in T and O(1) for each element.
 //
-// Accuracy. For points x, y of R^d and u = 2⁻⁵³ for float64 and 2⁻²⁴ for float32, Gram computes
-// ‖x−y‖² with a relative error of at most 32·(d+2)·u, and the angle between x and y with an error
-// of at most 8·(d+2)·u: Gram calls Eval for pairs of points that would be less accurate by the
-// matrix product. For points x, y of R^d and the unit roundoff u, a Gaussian kernel by Gram has an
-// error of at most 12·(d+3)·u, and Softmax with Gamma = γ a relative error of up to γ·d·u·‖x‖‖y‖.
-//
-// If a coordinate of row x_i or y_j is NaN or infinite, element (i, j) of the Gram matrix is NaN or
-// ±Inf. Gram panics if Check returns an error for k, and if the shapes of x, y and dst do not fit
-// together. The result of Gram does not depend on GOMAXPROCS.
+// For points of R^d and the unit roundoff u of T, Gram computes ‖x−y‖² with a relative error of at
+// most 32·(d+2)·u, and the angle between x and y with an error of at most 8·(d+2)·u: Gram calls
+// Eval for pairs of points that would be less accurate by the matrix product. A Gaussian kernel by
+// Gram has an error of at most 12·(d+3)·u, and Softmax with Gamma = γ a relative error of up to
+// γ·d·u·‖x‖‖y‖. The result of Gram does not depend on GOMAXPROCS.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()
@@ -85,8 +81,8 @@ func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 type byProduct interface {
 	Kernel
 
-	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and yy[j] is ‖y_j‖². It
-	// leaves NaN where these numbers do not have enough digits.
+	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and yy[j] is ‖y_j‖², or
+	// by NaN where these numbers do not have enough digits.
 	fromProducts(g []float64, xx float64, yy []float64)
 }
 

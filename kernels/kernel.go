@@ -7,17 +7,16 @@ import (
 	"slices"
 )
 
-// Kernel is a symmetric function of two points of R^d. Eval panics if x and y differ in length. An
-// implementation of Kernel must never change, so that goroutines may share a Kernel.
+// Kernel is a symmetric function of two points of R^d, which must never change, so that goroutines
+// may share a Kernel. Eval panics if x and y differ in length.
 type Kernel interface {
 	Eval(x, y []float64) float64
 }
 
-// Check returns an error that names the parameter and its value if a parameter of the kernel k, or
-// of a kernel inside k such as a term of a Sum, is out of range, or if k or a kernel inside k is
-// nil. If Check returns an error for a kernel, Gram panics with the text of the error, and so does
-// Eval, except for NaN and ±Inf in fields of a Pullback. For a Kernel type of your own Check
-// returns nil, because Check does not know your parameters.
+// Check returns an error for a nil k, and for a parameter of k, or of a kernel inside k such as a
+// term of a Sum, that is out of range; the error names the parameter and its value. If Check
+// returns an error for a kernel, Gram and Eval panic with the text of the error; Eval of a Pullback
+// ignores NaN and ±Inf in fields. For a Kernel type of your own Check returns nil.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")
@@ -55,7 +54,6 @@ func must(err error) {
 	}
 }
 
-// positive reports a parameter that is negative or not finite; zero stands for the default.
 func positive(name string, v float64) error {
 	if v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return fmt.Errorf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
@@ -73,7 +71,6 @@ func checkLengths(x, y []float64) {
 	}
 }
 
-// finite reports whether every coordinate of x and of y is a number.
 func finite(x, y []float64) bool {
 	bad := func(v float64) bool { return math.IsNaN(v - v) }
 	return !slices.ContainsFunc(x, bad) && !slices.ContainsFunc(y, bad)

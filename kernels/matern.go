@@ -15,13 +15,12 @@ import (
 //
 // Matern is positive definite on every R^d, with values in (0, 1], and 1 exactly where x = y.
 type Matern struct {
-	// Nu is the smoothness ν of the Matérn kernel: 0.5, 1.5 or 2.5. Zero means 1.5.
+	// Nu is the smoothness ν of the Matérn kernel: 0.5, 1.5 or 2.5; zero means 1.5.
 	Nu float64
-	// LengthScale is the length-scale ℓ > 0 of the Matérn kernel, in units of x. Zero means 1.
+	// LengthScale is the length-scale ℓ > 0 of the Matérn kernel, in units of x; zero means 1.
 	LengthScale float64
 }
 
-// Eval returns the Matérn kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Matern) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
@@ -35,7 +34,6 @@ func (k Matern) check() error {
 	return fmt.Errorf("kernels: Matern.Nu = %v, want 0.5, 1.5 or 2.5, or 0 for 1.5", k.Nu)
 }
 
-// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Matern) String() string {
 	return fmt.Sprintf("Matern{Nu: %v, LengthScale: %v}", cmp.Or(k.Nu, 1.5), orOne(k.LengthScale))
 }
@@ -47,7 +45,6 @@ func (k Matern) fromProducts(g []float64, xx float64, yy []float64) {
 	}
 }
 
-// profile returns the kernel where ‖x−y‖²/ℓ² is q.
 func (k Matern) profile(q float64) float64 {
 	r := math.Sqrt(q)
 	poly := 1.0

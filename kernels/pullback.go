@@ -14,21 +14,19 @@ import (
 )
 
 // Pullback is the kernel k(x, y) = K(a(x), a(y)), which is K after centring, scaling, whitening or
-// a projection of points by the affine map a(x) = A·(x − c) + b from R^d to R^r. In the affine map
-// A·(x − c) + b of a Pullback, c is the field Centre and b the field Offset. A Pullback is positive
-// semi-definite if the kernel K is.
+// a projection of points by the affine map a(x) = A·(x − c) + b from R^d to R^r, where c is the
+// field Centre and b the field Offset.
 type Pullback struct {
 	K Kernel
-	// A is the r×d matrix of the affine map a(x) = A·(x − c) + b, at least 1×1.
+	// A is the r×d matrix of a(x) = A·(x − c) + b, at least 1×1.
 	A dense.Matrix[float64]
-	// Centre is the vector c ∈ R^d in a(x) = A·(x − c) + b, in units of x. Nil means 0.
+	// Centre is the vector c ∈ R^d in a(x) = A·(x − c) + b; nil means 0.
 	Centre []float64
-	// Offset is the vector b ∈ R^r in a(x) = A·(x − c) + b. Nil means 0.
+	// Offset is the vector b ∈ R^r in a(x) = A·(x − c) + b; nil means 0.
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) for the affine map a, and takes O(r·d) time for a(x) and a(y) if A is
-// r×d. Eval panics for a nil K, and if the shapes of A, Centre, Offset, x and y do not fit.
+// Eval takes O(r·d) time for an r×d matrix A, and panics if shapes of fields and x, y do not fit.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)
@@ -39,8 +37,7 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	return k.K.Eval(ax, ay)
 }
 
-// At returns A·(x − Centre) + Offset, also for a Pullback with a nil K. At panics if len(x) is not
-// the number of columns of A, or if the shapes of A, Centre and Offset do not fit.
+// At returns A·(x − Centre) + Offset, and panics if shapes of fields and x do not fit.
 func (k Pullback) At(x []float64) []float64 {
 	k.K = DotProduct{}
 	must(k.checkShapes())
@@ -49,7 +46,6 @@ func (k Pullback) At(x []float64) []float64 {
 	return z
 }
 
-// at writes a(x) into dst. moved is scratch of the length of x.
 func (k Pullback) at(dst, x, moved []float64) {
 	if len(x) != k.A.Cols {
 		panic(fmt.Sprintf("kernels: x has length %d, Pullback.A is %d×%d", len(x), k.A.Rows, k.A.Cols))
@@ -78,7 +74,6 @@ func (k Pullback) check() error {
 	return cmp.Or(allFinite("Pullback.Centre", k.Centre), allFinite("Pullback.Offset", k.Offset))
 }
 
-// checkShapes is the part of check that takes O(1), for Eval.
 func (k Pullback) checkShapes() error {
 	switch {
 	case k.K == nil:
@@ -103,12 +98,11 @@ func allFinite(name string, v []float64) error {
 	return nil
 }
 
-// String returns the kernel K and the shape of the matrix A.
 func (k Pullback) String() string {
 	return fmt.Sprintf("Pullback{K: %v, A: %d×%d}", k.K, k.A.Rows, k.A.Cols)
 }
 
-// gramPullback writes the Gram matrix of k into dst, computed in float64. If one is set, y is x.
+// gramPullback computes in float64. If one is set, y is x.
 func gramPullback[T dense.Float](dst dense.Matrix[T], k Pullback, x, y dense.Matrix[T], one bool) dense.Matrix[T] {
 	ax, ay := k.image(inFloat64(x)), dense.Matrix[float64]{}
 	if !one {

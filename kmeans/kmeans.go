@@ -18,8 +18,8 @@ import (
 
 // Options, if zero, make Cluster use all rows and draw the first centres.
 type Options[T dense.Float] struct {
-	// Start has the k centres before the first iteration of Cluster as rows (k×d). If Start is the
-	// zero Matrix, Cluster draws the first centres by k-means++.
+	// Start has the k centres before the first iteration of Cluster as rows (k×d); if zero, Cluster
+	// draws the first centres by k-means++.
 	Start dense.Matrix[T]
 
 	// Sample is the number of rows that Cluster draws, without replacement, to find the centres; 0
@@ -36,8 +36,7 @@ type Options[T dense.Float] struct {
 	// is above 0, and at all rows of x if Sample is 0.
 	Starts int
 
-	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
-	// caller, with the number of iterations of all starts so far.
+	// Cluster calls Progress, unless nil, after each iteration, with the number of iterations.
 	Progress func(iterations int)
 }
 
@@ -47,40 +46,31 @@ type Clusters[T dense.Float] struct {
 	Labels  []int           // for each row of x the nearest row of Centres
 
 	// Inertia is Σ_i ω_i·‖x_i − Centres[Labels[i]]‖² over all rows x_i of x with the weights ω_i,
-	// in squared units of x. Inertia is +Inf if the sum of squared distances overflows float64, and
-	// 0 if the sum underflows.
+	// or +Inf if the sum overflows.
 	Inertia float64
 
 	// Iterations is the number of iterations that moved the centres in the best of Options.Starts.
 	Iterations int
 }
 
-// Cluster divides the rows x_i of x (N×d), with the weights ω_i, into k clusters with centres c
-// such that the inertia Σω_i·‖x_i − c_label(i)‖² is small. With a large maxIterations, Cluster ends
-// with centres that further iterations keep; several Options.Starts often lower the inertia.
+// Cluster divides the rows x_i of x (N×d), with the weights ω_i, into k clusters with centres c of
+// a small inertia Σω_i·‖x_i − c_label(i)‖², often smaller with several Options.Starts.
 //
-// Cluster draws the first centres from the rows of x: one row with probabilities in proportion to
-// the weights ω, and each later row in proportion to ω times the squared distance from the nearest
-// centre drawn before [Arthur & Vassilvitskii 2007]. Options.Start replaces the draw of the first
-// centres. After the draw, Cluster iterates Lloyd's algorithm [Lloyd 1982]: every row gets the
-// label of the nearest centre (of equally near centres the first), and every centre moves to the
-// weighted mean of the rows with its label. Cluster stops when an iteration changes no label, and
-// after maxIterations iterations. If maxIterations is 0, the centres stay as drawn or as given in
-// Options.Start, and Cluster only labels the rows.
+// Cluster draws rows of x as first centres by k-means++: one with probabilities in proportion to ω,
+// and each later row in proportion to ω times the squared distance from the nearest centre drawn
+// before [Arthur & Vassilvitskii 2007]. Cluster iterates Lloyd's algorithm [Lloyd 1982]: every row
+// gets the label of the nearest centre (the first of equally near ones), and every centre moves to
+// the weighted mean of the rows with its label. Cluster stops when an iteration changes no label,
+// and after maxIterations iterations; if 0, Cluster only labels the rows. A centre without rows of
+// positive weight moves to the row with the largest ω times squared distance from its centre.
 //
-// In an iteration, a centre that is nearest to no row of positive weight moves to the row with the
-// largest ω times squared distance from the centre nearest to the row (of equal rows the first), or
-// stays in place if every row equals a centre.
-//
-// For S drawn of N rows of R^d and k clusters, Cluster needs O(S·k·d) operations for each draw of
+// For S drawn of N rows of R^d and k clusters, Cluster takes O(S·k·d) operations for each draw of
 // centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32. The
-// clusters do not depend on GOMAXPROCS, and multiplying x or the weights by a power of two changes
-// no label. Cluster changes no argument, and the result shares no memory with arguments.
+// clusters do not depend on GOMAXPROCS. The result shares no memory with arguments.
 //
-// Cluster returns an error for an x without elements, an element of x or Options.Start that is not
-// finite, a k outside 1 … N for N rows (or 1 … Options.Sample), options or a maxIterations out of
-// range, fewer rows of positive weight than k or Sample, a nil src if rows are drawn, and the end
-// of ctx. Cluster checks ctx between blocks of rows. A nil ctx panics.
+// Cluster returns an error for elements that are not finite, a k outside 1 … N for N rows (or 1 …
+// Options.Sample), options or a maxIterations out of range, fewer rows of positive weight than k or
+// Sample, a nil src if rows are drawn, and the end of ctx. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
@@ -164,8 +154,7 @@ func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[
 	return cmp.Or(argument.Finite("kmeans: x", x), argument.Finite("kmeans: Options.Start", opts.Start))
 }
 
-// exponent returns the e of the least power 2^e above all elements. Squares of elements divided by
-// 2^e do not overflow, and the largest does not underflow. If ctx ends, exponent leaves out rows.
+// Squares of elements divided by 2^e do not overflow, and the largest does not underflow.
 func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) int {
 	var peak float64
 	for _, m := range matrices {
@@ -183,7 +172,6 @@ func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) i
 
 const passRows = 1024
 
-// scaled returns x/2^e, which is exact. If ctx ends, scaled leaves out rows.
 func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) dense.Matrix[float64] {
 	y := dense.New[float64](x.Rows, x.Cols)
 	_ = interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {

@@ -27,8 +27,7 @@ type search struct {
 	inertia    float64
 }
 
-// run draws the first centres unless s has centres. If sample is above 0, run finds the centres for
-// that number of drawn points. The error is that of the context.
+// If sample is above 0, run finds the centres for that number of drawn points.
 func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
@@ -86,7 +85,6 @@ func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) erro
 	return shift(s.ctx, s.centres, mean, 1)
 }
 
-// best keeps the centres of least inertia of all seeds, or searches from the centres of s.
 func (s *search) best(seeds [][]int, maxIterations int) (err error) {
 	if seeds == nil {
 		s.iterations, err = s.lloyd(maxIterations)
@@ -175,7 +173,6 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	return seeds, nil
 }
 
-// lloyd stops when no label changes, and returns the number of iterations that moved centres.
 func (s *search) lloyd(maxIterations int) (int, error) {
 	sums, totals := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
 	for iteration := range maxIterations {
@@ -205,7 +202,6 @@ func (s *search) lloyd(maxIterations int) (int, error) {
 	return maxIterations, nil
 }
 
-// assign labels each point with its nearest centre, and reports whether a label changed.
 func (s *search) assign() (bool, error) {
 	x, centres := s.points, s.centres
 	if s.labels == nil {
@@ -237,8 +233,7 @@ func (s *search) assign() (bool, error) {
 }
 
 // fill labels for each centre without points of positive weight the point with the largest weight
-// times squared distance from its own centre. A point nearer than rounding, √ε of its length,
-// counts as on its centre. The next assign returns the error of a context that ends here.
+// times squared distance from its own centre, which must exceed rounding, √ε of its length.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
 	for i, c := range s.labels {

@@ -20,21 +20,17 @@ import (
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
 // randomly pivoted Cholesky. Pivoted draws the next landmark with probabilities proportional to
 // k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the Nyström approximation with the
-// landmarks L so far, for their kernel values k_Li and K_LL. The mean Nyström error with n
-// landmarks of Pivoted decreases with n almost as fast as the error of the best feature map of rank
-// n [Chen, Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most
-// 2⁻⁴⁰·k(x_i, x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining
-// landmarks uniformly, and rff.Nystroem may have fewer than n features.
+// landmarks L so far. The mean error decreases with n almost as fast as the error of the best
+// feature map of rank n [Chen, Epperly, Tropp & Webber 2023]. If all errors are at most 2⁻⁴⁰·k(x_i,
+// x_i), Pivoted draws the others uniformly, and rff.Nystroem may have fewer than n features.
 //
-// To draw n landmarks, Pivoted proposes at least n rows, in blocks, and accepts or rejects each row
-// so that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For
-// n landmarks, each row that Pivoted proposes takes O(n) values of the kernel k and O(n²) time, in
-// float64. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the kernel k,
-// O(N·n²) time, and memory for N·n numbers.
+// Each row that Pivoted proposes, of at least n, takes O(n) values of the kernel k and O(n²) time,
+// in float64 [Epperly, Tropp & Webber 2024]. To draw n of N rows, Pivoted takes at most O(N·n)
+// values of k, O(N·n²) time, and memory for N·n numbers.
 //
-// Pivoted returns an error for a nil k, parameters of k out of range, an element of x that is not
-// finite, an n outside 1 … N for N rows or too large for memory, a nil src, a computed value of k
-// that is not finite, a negative k(x_i, x_i), and the end of ctx. A nil ctx panics.
+// Pivoted returns an error for a nil k or src, parameters of k out of range, an element of x that
+// is not finite, an n outside 1 … N for N rows, a negative k(x_i, x_i), values of k that are not
+// finite, and the end of ctx. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {
@@ -110,7 +106,6 @@ func pivots(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64],
 	return at, nil
 }
 
-// gramColumns is the Gram matrix of points as a pivot.Matrix.
 type gramColumns struct {
 	k         kernels.Kernel
 	points    dense.Matrix[float64]

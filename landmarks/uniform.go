@@ -10,12 +10,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Uniform returns n different random rows of x (N×d) as an n×d matrix. Uniform chooses every set of
-// n rows of x with the same probability [Williams & Seeger 2001]. Uniform takes O(N·d) time for x
-// of N×d.
-//
-// Uniform returns an error for an element of x that is not finite, an n outside 1 … N for N rows,
-// and a nil src.
+// Uniform returns n different random rows of x (N×d) as an n×d matrix, every set of n rows with the
+// same probability, in O(N·d) time [Williams & Seeger 2001]. Uniform returns an error for an
+// element of x that is not finite, an n outside 1 … N for N rows, and a nil src.
 func Uniform[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	if err := check(x, n, src); err != nil {
 		return dense.Matrix[T]{}, err

@@ -25,7 +25,6 @@ func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	return 0, nil
 }
 
-// convertNumbers converts to T, whose significand has the given number of binary digits.
 func convertNumbers[T dense.Float](r *Reader, dst []T, digits int) (at int, err error) {
 	switch r.Type {
 	case "float64":

@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// maxHeader is the length of the longest header that NumPy reads. Headers of arrays of any rank are
-// far shorter.
+// the length of the longest header that NumPy reads
 const maxHeader = 10000
 
 const maxRank = 64
@@ -65,17 +64,14 @@ func newReader(file io.Reader, size int64) (*Reader, error) {
 	return r, err
 }
 
-// quoted matches a string of Python.
 const quoted = `u?('[^'\\]*'|"[^"\\]*")`
 
-// entry matches a key, a string, a truth value, a tuple of integers or any other value in brackets,
-// up to the end of the header, and a comma.
+// entry matches a key, a string, a truth value, a tuple or the rest of the header, and a comma.
 var entry = regexp.MustCompile(`(?s)^\s*` + quoted + `\s*:\s*(?:` + quoted + `|(True|False)|(\([0-9L,\s]*\))|([\[(].*))\s*(,?)`)
 
 var ending = regexp.MustCompile(`^\s*\}\s*$`)
 
-// parse returns the values of a header, a dictionary of Python. The last of equal keys wins, as in
-// Python.
+// The last of equal keys wins, as in Python.
 func parse(text string) (descr, shape string, fortran bool, err error) {
 	wrong := fmt.Errorf("header %.80q, want a dictionary of descr, fortran_order and shape", text)
 	order := ""
@@ -105,8 +101,6 @@ func parse(text string) (descr, shape string, fortran bool, err error) {
 	return descr, shape, order == "True", nil
 }
 
-// types are the element types with NumPy's names, and with the codes and letters that may follow a
-// byte order.
 var types = [...]struct {
 	name, code, letter string
 	width              int
@@ -116,7 +110,7 @@ var types = [...]struct {
 	{"uint8", "u1", "B", 1}, {"uint16", "u2", "H", 2}, {"uint32", "u4", "I", 4}, {"uint64", "u8", "Q", 8},
 }
 
-// setType sets the type of the elements. A descr without a byte order is little-endian.
+// A descr without a byte order is little-endian.
 func (r *Reader) setType(descr string) error {
 	if descr == "<V2" || descr == "|V2" {
 		r.Type, r.width = "bfloat16", 2
@@ -185,7 +179,6 @@ func (r *Reader) setShape(text string, bytes int64, long bool) error {
 	return nil
 }
 
-// setColumns prepares r for an array in Fortran order, after the header was read from file.
 func (r *Reader) setColumns(file io.Reader) error {
 	if r.Cols == 1 || r.Rows == 1 && len(r.Shape) == 2 {
 		return nil // as in C order

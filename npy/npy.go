@@ -1,25 +1,20 @@
 // Package npy reads and writes arrays in NumPy's format (.npy), and reads zip files of them (.npz).
-// It reads floats of 16, 32 and 64 bits, bfloat16, integers and booleans, of any rank, in C or
-// Fortran order, as float32, float64 or bool, and writes floats and booleans in C order.
 //
 //	q, shape, err := npy.ReadFile[float32]("q.npy")               // a whole array
 //	t := dense.TensorOf(shape[0], shape[1], shape[2], shape[3], q) // (B, H, L, d)
 //	err = npy.WriteFile("out.npy", out.Data, b, h, l, d)
 //	q, shape, err = npy.ReadZip[float32]("heads.npz", "q")         // an array of numpy.savez
 //
-// A [Reader] reads some rows at a time. Its memory does not depend on the number of rows.
+// A [Reader] reads some rows at a time, in memory that does not depend on the number of rows. The
+// package reads floats of 16, 32 and 64 bits, bfloat16, integers and booleans, of any rank, in C or
+// Fortran order, from headers that numpy.load reads without pickle, and writes floats and booleans
+// in C order. NumPy has no type bfloat16: the package reads '|V2' and '<V2' as bfloat16 and writes
+// '|V2', so that numpy.load(path).view(ml_dtypes.bfloat16) has the numbers.
 //
-// Headers are those that numpy.load reads without pickle, of versions 1.0, 2.0 and 3.0. An integer
-// is converted exactly or is an error that names it. Other types are errors that name the type.
-//
-// The package does not trust a file: it compares the header with the size of the file before it
-// allocates memory. Bytes after the elements, which NumPy ignores, are an error. The format has no
-// checksum, so that damaged elements are read as other numbers.
-//
-// NumPy has no type bfloat16, and writes the bfloat16 arrays of package ml_dtypes as '|V2' or
-// '<V2', two bytes without a type. This package reads both as bfloat16 and writes '|V2', so that
-// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers. The format is that of NumPy
-// Enhancement Proposal 1.
+// An integer that the type of the result does not represent exactly is an error. The package does
+// not trust a file: it compares the header with the size of the file before it allocates memory.
+// Bytes after the elements, which NumPy ignores, are an error. The format has no checksum, so that
+// damaged elements are read as other numbers.
 package npy
 
 import (
@@ -33,8 +28,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Reader reads the rows of the array of a .npy file in order. Only one goroutine at a time may use
-// a Reader.
+// Reader reads the rows of the array of a .npy file in order, for one goroutine at a time.
 type Reader struct {
 	Shape []int // the shape of the array, empty for a scalar
 
@@ -57,9 +51,9 @@ type Reader struct {
 	start   int64         // the offset of the elements in columns
 }
 
-// Open opens the .npy file at path and returns a Reader at the first row of the array. The error of
-// Open names the file. Open returns an error for a file that is not in the .npy format, elements of
-// a type that package npy does not read, and a file shorter or longer than the shape implies.
+// Open opens the .npy file at path and returns a Reader at the first row of the array. Open returns
+// an error for a file that is not in the .npy format, elements of a type that package npy does not
+// read, and a file shorter or longer than the shape implies.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,9 +75,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a reader of the array in file, which has size bytes including the header.
-// NewReader returns an error if [Open] would return an error for a file with the bytes of file. For
-// an array in Fortran order, file must be an [io.ReadSeeker].
+// NewReader returns a reader of the array in file, which has size bytes including the header, and
+// the errors of [Open]. For an array in Fortran order, file must be an [io.ReadSeeker].
 func NewReader(file io.Reader, size int64) (*Reader, error) {
 	r, err := newReader(file, size)
 	if err != nil {
@@ -101,13 +94,12 @@ func (r *Reader) Close() error {
 }
 
 // Read fills dst, of r.Cols columns, with the next rows of the array and returns the number of rows
-// read. If fewer than dst.Rows rows are left, Read reads those, and after the last row Read returns
-// 0. Read rounds float64 to float32 if T is float32, and converts all other numbers exactly;
-// booleans become 0 and 1. Read returns an error for an integer that T does not represent exactly,
-// and for a file that ends too early. Read panics if r is nil, or if dst.Cols is not r.Cols.
+// read. If fewer than dst.Rows rows are left, Read reads those, and then returns 0. Read rounds
+// float64 to float32 if T is float32, converts other numbers exactly, and booleans to 0 and 1.
 //
-// For an array in Fortran order, a call of Read reads each column from a separate place in the
-// file. Read of a thousand rows or more is almost as fast in Fortran order as in C order.
+// Read returns an error for an integer that T does not represent exactly, and for a file that ends
+// too early. Read panics if r is nil, or if dst.Cols is not r.Cols. For an array in Fortran order,
+// Read seeks once for each column: Read of a thousand rows or more is almost as fast as in C order.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {

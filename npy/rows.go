@@ -29,7 +29,6 @@ func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, erro
 	return n, nil
 }
 
-// readColumns fills n rows of an array in Fortran order, which stores one column after another.
 func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
 	const most = 1 << 13
 	part := make([]E, min(n, most))

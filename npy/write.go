@@ -20,8 +20,7 @@ type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to the .npy file at
 // path, which WriteFile creates or replaces. WriteFile writes to a temporary folder beside path and
-// moves the complete file to path, so that after an error a file at path is unchanged. The error of
-// WriteFile names the file, or reports a shape that does not fit the elements.
+// moves the complete file to path, so that after an error a file at path is unchanged.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -30,8 +29,8 @@ func WriteFile[E Element](path string, elements []E, shape ...int) error {
 }
 
 // Write writes an array of the given shape, whose elements are in C order, to w in version 1.0 of
-// the format .npy [NEP 1], little-endian. Write writes equal arrays as equal bytes. Write returns
-// an error for a shape that does not fit the number of elements, and the error of w.Write.
+// the format .npy, little-endian. Equal arrays give equal bytes. Write returns an error for a shape
+// that does not fit the number of elements, and the error of w.Write.
 func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)

@@ -12,13 +12,13 @@ import (
 )
 
 // ReadZip returns the elements and the shape of an array of a file .npz, which numpy.savez or
-// numpy.savez_compressed has written. The argument name is the keyword of the array in the call of
-// numpy.savez. ReadZip converts elements to E as [ReadFile] does. The error of ReadZip names the
-// file, and all arrays in the file if none has the given name. Unlike the format .npy, the format
-// .npz has checksums. ReadZip holds the bytes of the array in memory beside the elements; a hostile
-// file may decompress to a thousand times the bytes of the file.
+// numpy.savez_compressed has written, where name is the keyword of the array. ReadZip converts
+// elements to E as [ReadFile] does. The error of ReadZip names all arrays in the file if none has
+// the given name. Unlike the format .npy, the format .npz has checksums.
 //
-// To write a file .npz, [Write] each array to an entry name.npy of a zip.Writer of archive/zip.
+// ReadZip holds the bytes of the array in memory beside the elements; a hostile file may decompress
+// to a thousand times the bytes of the file. To write a file .npz, [Write] each array to an entry
+// name.npy of a zip.Writer of archive/zip.
 func ReadZip[E dense.Element](path, name string) (elements []E, shape []int, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// applied is a projection of m frequencies of R^d without the method Frequencies.
 type applied[T dense.Float] struct {
 	m, d     int
 	ensemble Ensemble // nil for frequencies of FromMatrix

@@ -11,13 +11,10 @@ import (
 // spectral law of the Laplacian kernel exp(−‖x−y‖₁) [Rahimi and Recht 2007]. Cauchy frequencies
 // have no moments and are not isotropic, so that rff.Laplacian is the only Spec of a feature map
 // that rff.Draw accepts with Cauchy frequencies.
-//
-// Drawing m frequencies of R^d takes O(m·d); Project of n points is a matrix product of O(n·m·d).
 type Cauchy struct{}
 
 func (Cauchy) ensemble() {}
 
-// String returns Cauchy.
 func (Cauchy) String() string { return "Cauchy" }
 
 func cauchy[T dense.Float](e Cauchy, m, d int, src rand.Source) (Projection[T], error) {

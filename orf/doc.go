@@ -4,8 +4,7 @@
 //	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 //	z := w.Project(dense.Matrix[float64]{}, x)
 //
-// A feature map averages over frequencies. Orthogonal frequencies that are each Gaussian keep the
-// mean of the estimate and lower the variance of most kernels [Yu et al. 2016].
+// Orthogonal Gaussian frequencies lower the variance of estimates of most kernels [Yu et al. 2016].
 //
 //	Ensemble       rows of a block         each row       Project of n points    to draw
 //	IID            independent             Gaussian       O(n·m·d)               O(m·d)
@@ -16,10 +15,10 @@
 //	Halton         all dependent           Gaussian       O(n·m·d)               O(m·d·log m)
 //	Cauchy         independent             Cauchy         O(n·m·d)               O(m·d)
 //
-// FromMatrix takes frequencies of your own. Write and Read store projections in files. Draws are
-// made in float64 and rounded once. A Projection never changes: goroutines may share a Projection.
-// The result for a row depends neither on other rows nor on GOMAXPROCS. NaN or ±Inf in a row of x
-// leaves no element of the projected row finite.
-//
-// docs/frequencies.md says which ensemble when, and has laws; docs/references.md has the papers.
+// Draws are made in float64 and rounded once. A Projection never changes: goroutines may share a
+// Projection. The result for a row depends neither on other rows nor on GOMAXPROCS. A NaN or
+// infinite coordinate of a point x leaves no element of Wx finite. The error of a function reports
+// nil laws, projections and sources, NaN and infinite numbers, shapes that do not fit, and
+// frequencies too large for memory. docs/frequencies.md says which ensemble when, and has laws;
+// docs/references.md has the papers.
 package orf

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// explicit is a projection that holds W and multiplies by it.
 type explicit[T dense.Float] struct {
 	applied[T]
 	w          dense.Matrix[T]
@@ -28,7 +27,6 @@ func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	return p
 }
 
-// unrounded returns m×d zeros for frequencies, if they take at most 2⁴⁰ bytes.
 func unrounded(m, d int) (dense.Matrix[float64], error) {
 	if err := limit.Memory[float64](m, d); err != nil {
 		return dense.Matrix[float64]{}, fmt.Errorf("orf: m = %d, d = %d: %w", m, d, err)

@@ -12,7 +12,7 @@ import (
 // Write writes the projection p, a result of Draw, FromMatrix or Read, to w as a safetensors file;
 // docs/maps.md lists the contents of the file. Write stores frequencies of the laws Hadamard and
 // Givens as signs, permutations, plane rotations and lengths, never as a matrix. Write returns an
-// error for a nil p, a projection p that is not of package orf, and a failed write to w.
+// error for a projection p that is not of package orf, and for a failed write to w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
 		return errors.New("orf: p is nil, want a projection")
@@ -20,13 +20,11 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	return archive.Write[T](w, "orf", "projection", p)
 }
 
-// Read reads r to the end and returns the projection that Write wrote. The result of Read is as
-// fast and has the same Ensemble as the projection that Write wrote, and computes the same bits on
-// the same kind of processor with the same version of this module.
-//
-// Read returns an error for a part of the file that is missing, damaged or unknown, a file of
-// another element type than T or another version of the format, and a failed read from r. Read
-// allocates memory in proportion to the bytes that arrive from r, not to claimed sizes.
+// Read reads r to the end and returns the projection that Write wrote, with the same speed and
+// Ensemble, and the same bits on the same kind of processor and version of this module. Read
+// returns an error for a part of the file that is missing, damaged or unknown, and a file of
+// another element type than T or another version of the format. Read allocates memory in proportion
+// to the bytes that arrive from r, not to claimed sizes.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 	return archive.Read[T, Projection[T]](r, "orf", "projection")
 }
@@ -41,7 +39,6 @@ func register[T dense.Float]() {
 	registry.Register(map[string]any{"Explicit": explicitRecipe[T]{}, "Structured": structuredRecipe[T]{}}, func(r any) (Projection[T], error) { return r.(recipe[T]).make() })
 }
 
-// recipe has the parts of a projection. A file stores the exported fields.
 type recipe[T dense.Float] interface {
 	make() (Projection[T], error)
 }

@@ -13,35 +13,25 @@ import (
 
 // Givens is the law of frequencies in blocks of d: a block is the rows, in random order, of a
 // product of N random plane rotations of R^d, each row times a random sign and a random length from
-// the χ law of d degrees of freedom [Choromanski et al. 2018]. Givens draws m frequencies of R^d in
-// blocks of d, the last of m mod d if d does not divide m. The frequencies of one block of Givens
-// are orthogonal in every dimension, without padding, and every frequency has mean zero and
-// covariance I. The law Givens tends to the law GramSchmidt as the number of plane rotations in a
-// product grows.
+// the χ law of d degrees of freedom [Choromanski et al. 2018]. If d does not divide m, the last
+// block has m mod d frequencies. The frequencies of one block of Givens are orthogonal, and every
+// frequency has mean zero and covariance I.
 //
-// A product of the default number ⌈d·log₂ d⌉ of plane rotations makes the direction of a vector of
-// R^d nearly uniform if many coordinates are of equal size, but not if the vector is along an axis.
-// With the default number of plane rotations of R^d, the mean estimate of the Gaussian kernel is 21
-// %, 31 % and 40 % too large for x − y = 1.5·e₁ and d = 8, 16 and 64, and 5 %, 5 % and 2 % too
-// small for x − y = 1.5·(1, …, 1)/√d. In R^d, 4·d·log₂ d Rotations reduce the excess of the fourth
-// moment of frequencies over GramSchmidt to about d^(−2.9) times the excess without rotations.
-//
-// For N plane rotations, Draw draws N random planes and N random angles for each block of up to d
-// frequencies of R^d. With N plane rotations in a block of d frequencies, Project takes 6N
-// operations for each point and each block, by default O(log d) for each point and frequency of
-// full blocks, and never forms the matrix of frequencies.
+// With the default number of plane rotations, the mean estimate of the Gaussian kernel by Givens is
+// up to 40 % too large where x − y lies along an axis of R^d, and 2 to 5 % too small for x − y =
+// 1.5·(1, …, 1)/√d. For a point and a block of N plane rotations, Project takes 6N operations, by
+// default O(log d) for each frequency of full blocks.
 type Givens struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
 
-	// Rotations is the number of plane rotations in the product that makes a block of frequencies.
-	// Zero means ⌈d·log₂ d⌉. Draw returns an error for Rotations < 0, and for Rotations > 0 in R¹.
+	// Rotations is the number of plane rotations in a product; zero means ⌈d·log₂ d⌉ for R^d. Draw
+	// returns an error for Rotations < 0, and for Rotations > 0 in R¹.
 	Rotations int
 }
 
 func (Givens) ensemble() {}
 
-// String returns "Givens", followed in parentheses by the fields of e that are not zero.
 func (e Givens) String() string {
 	return describe("Givens", e.FixedLength, "Rotations", e.Rotations)
 }

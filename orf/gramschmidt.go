@@ -13,12 +13,8 @@ import (
 // GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
 // of a Haar-distributed orthogonal d×d matrix [Mezzadri 2007], and the lengths are independent
 // draws from the χ law of d degrees of freedom [Yu et al. 2016]. Without FixedLength, every
-// frequency of GramSchmidt is a standard Gaussian vector of R^d, but the d frequencies of a block
-// are orthogonal up to the rounding of coordinates. GramSchmidt draws m frequencies of R^d in
-// blocks of d, the last of m mod d if d does not divide m.
-//
-// Drawing m frequencies of R^d takes O(m·d²), for the QR factorisation of Gaussian matrices;
-// Project of n points is a matrix product of O(n·m·d).
+// frequency of GramSchmidt is a standard Gaussian vector of R^d, but the frequencies of a block are
+// orthogonal up to rounding. If d does not divide m, the last block has m mod d frequencies.
 type GramSchmidt struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -26,7 +22,6 @@ type GramSchmidt struct {
 
 func (GramSchmidt) ensemble() {}
 
-// String returns "GramSchmidt", or "GramSchmidt(FixedLength)" if FixedLength is set.
 func (e GramSchmidt) String() string { return describe("GramSchmidt", e.FixedLength, "", 0) }
 
 func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Projection[T], error) {
@@ -37,8 +32,7 @@ func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Proje
 	return rounded[T](w, e), nil
 }
 
-// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed orthogonal
-// matrix, after arrange, times lengths.
+// haar returns m frequencies in blocks of d: rows of Haar-distributed matrices after arrange.
 func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
 	w, err := unrounded(m, d)
 	if err != nil {

@@ -15,31 +15,26 @@ import (
 // order d' and diagonal matrices D_i of random signs, each row times an independent length from the
 // χ law of d' degrees of freedom [Yu et al. 2016], [Choromanski et al. 2017]. For frequencies of
 // R^d, the order d' of the Hadamard matrix is hadamard.FastOrder(d), and a frequency is the first d
-// of the d' coordinates of a row. If the order d' of the Hadamard matrix does not divide the number
-// m of frequencies, the last block has m mod d' frequencies.
+// of the d' coordinates of a row. If d' does not divide m, the last block has m mod d' frequencies.
 //
-// The frequencies of one block are orthogonal if the order of the Hadamard matrix is the dimension
-// of the frequencies, and every frequency has mean zero and covariance I. Frequencies of Hadamard
-// in R^d are not exactly Gaussian: with 3 factors, estimates of the Gaussian kernel at x − y =
-// 1.5·e₁ have a bias of −4 % for d = 8, −0.9 % for d = 16, and none that is measurable for d = 64.
-// With 1 factor, the bias of kernel estimates is large for sparse x − y in any R^d.
+// The frequencies of one block are orthogonal if d' = d, and every frequency has mean zero and
+// covariance I. Frequencies of Hadamard are not exactly Gaussian: with 3 factors, estimates of the
+// Gaussian kernel at x − y = 1.5·e₁ have a bias of −4 % for d = 8, −0.9 % for d = 16, and none that
+// is measurable for d = 64. With 1 factor, the bias is large for sparse x − y in any R^d.
 //
-// With k factors and a Hadamard matrix of order d', Draw draws k·d' random signs, a permutation and
-// lengths for each block. For n points and m frequencies of R^d in full blocks, Project takes
-// O(n·m·log d) operations, and never forms the matrix of frequencies.
+// For n points and m frequencies of R^d in full blocks, Project takes O(n·m·log d) operations, and
+// never forms the matrix of frequencies.
 type Hadamard struct {
-	// FixedLength gives rows of R^d', with the order d' of the Hadamard matrix, the length √d',
-	// which biases estimates of the Gaussian kernel.
+	// FixedLength gives rows of R^d' the length √d', which biases estimates of the Gaussian kernel.
 	FixedLength bool
 
-	// Factors is the number of factors in the product that makes a block of frequencies, each a
-	// Hadamard matrix times random signs. Zero means 3. Draw returns an error for negative Factors.
+	// Factors is the number of Hadamard matrices in a product; zero means 3. Draw returns an error
+	// for negative Factors.
 	Factors int
 }
 
 func (Hadamard) ensemble() {}
 
-// String returns "Hadamard", followed in parentheses by the fields of e that are not zero.
 func (e Hadamard) String() string {
 	return describe("Hadamard", e.FixedLength, "Factors", e.Factors)
 }

@@ -16,22 +16,16 @@ const maxHalton = 1000
 
 // Halton is the law of frequencies that fill R^d more evenly than independent frequencies: points
 // of a Halton sequence in [0, 1]^d, with a random permutation of every digit, each coordinate taken
-// through the inverse of the normal distribution function [Owen 2017].
+// through the inverse of the normal distribution function [Owen 2017]. Draw returns an error for
+// Halton in R^d with d > 1000.
 //
 // Every frequency of Halton is a standard Gaussian vector, so that kernel estimates are unbiased.
-// Frequencies of Halton depend on each other, and no formula for the variance of kernel estimates
-// is known. For the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and 64 frequencies of R^d, the
-// variance of estimates is 13 %, 33 %, 55 %, 81 % and 100 % of the variance with IID for d = 2, 4,
-// 8, 16 and 64 [Yang et al. 2014].
-//
-// Draw computes up to 53 digits of a Halton sequence for each coordinate of a frequency; Project of
-// n points on m frequencies of R^d is a matrix product of O(n·m·d). Draw returns an error for
-// Halton in R^d with d > 1000.
+// For the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and 64 frequencies, the variance is 13 %, 33
+// %, 55 %, 81 % and 100 % of the variance with IID for d = 2, 4, 8, 16 and 64 [Yang et al. 2014].
 type Halton struct{}
 
 func (Halton) ensemble() {}
 
-// String returns Halton.
 func (Halton) String() string { return "Halton" }
 
 func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], error) {

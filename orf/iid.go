@@ -11,8 +11,6 @@ import (
 
 // IID is the law of independent standard Gaussian frequencies [Rahimi and Recht 2007]. With
 // FixedLength, IID frequencies of R^d are independent and uniform on the sphere of radius √d.
-//
-// Drawing m frequencies of R^d takes O(m·d); Project of n points is a matrix product of O(n·m·d).
 type IID struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -20,7 +18,6 @@ type IID struct {
 
 func (IID) ensemble() {}
 
-// String returns "IID", or "IID(FixedLength)" if FixedLength is set.
 func (e IID) String() string { return describe("IID", e.FixedLength, "", 0) }
 
 func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error) {

@@ -13,23 +13,23 @@ import (
 )
 
 // Projection is a set of m frequencies of R^d, the rows of a matrix W, that projects points x to
-// Wx. A Projection never changes after construction, and goroutines may share a Projection.
+// Wx. A Projection never changes, and goroutines may share a Projection.
 type Projection[T dense.Float] interface {
 	// Shape returns the number m of frequencies and the dimension d of the points to project.
 	Shape() (m, d int)
 
-	// Project writes x·Wᵀ, for points in the rows of x and the m×d matrix W of frequencies, into
-	// dst and returns dst; a zero-value dst is allocated. The argument dst must not overlap x. For
-	// m frequencies of R^d, Project panics unless x is n×d and dst is n×m or the zero value.
+	// Project writes x·Wᵀ, for points in the rows of x (n×d) and the m×d matrix W of frequencies,
+	// into dst (n×m) and returns dst. Project allocates a zero-value dst, and panics for shapes
+	// that do not fit; dst must not overlap x.
 	Project(dst, x dense.Matrix[T]) dense.Matrix[T]
 
 	// Frequencies returns a new copy of the m×d matrix whose rows are the m frequencies of R^d.
 	Frequencies() dense.Matrix[T]
 }
 
-// Drawn is a Projection that reports the probability law of the frequencies. Projections of Draw,
-// FromMatrix and Read implement Drawn. For a Projection of your own, validate.Theory knows the mean
-// and variance of kernel estimates only if the Projection has the method Ensemble.
+// Drawn is a Projection that reports the probability law of the frequencies, as projections of
+// Draw, FromMatrix and Read do. For a Projection of your own, validate.Theory knows the mean and
+// variance of kernel estimates only if the Projection has the method Ensemble.
 type Drawn[T dense.Float] interface {
 	Projection[T]
 
@@ -37,23 +37,21 @@ type Drawn[T dense.Float] interface {
 	Ensemble() Ensemble
 }
 
-// Transposer is a Projection of points x to Wx that also multiplies by Wᵀ, which turns gradients
-// with respect to Wx into gradients with respect to x. Projections of Draw, FromMatrix, Read and
-// Transposed implement Transposer. For gradients, feature maps over a Projection that is no
-// Transposer keep a copy of the matrix that the method Frequencies returns.
+// Transposer is a Projection that also multiplies by Wᵀ, which turns gradients with respect to Wx
+// into gradients with respect to x. Projections of package orf implement Transposer. For gradients,
+// feature maps over a Projection that is no Transposer keep a copy of the matrix of frequencies.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
-	// ProjectTransposed writes z·W, for the m×d matrix W of frequencies, into dst and returns dst;
-	// a zero-value dst is allocated. The argument dst must not overlap z. For m frequencies of R^d,
-	// ProjectTransposed panics unless z is n×m and dst is n×d or the zero value.
+	// ProjectTransposed writes z·W, for z (n×m) and the m×d matrix W of frequencies, into dst (n×d)
+	// and returns dst. ProjectTransposed allocates a zero-value dst, and panics for shapes that do
+	// not fit; dst must not overlap z.
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
 // Ensemble is a probability law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton
-// or Cauchy. The zero value of each Ensemble type, such as GramSchmidt{}, is the usual choice.
-// Ensembles are comparable with ==, and the method String returns the name of the type with the
-// fields that are not zero.
+// or Cauchy. Ensembles are comparable with ==, and the zero value of each type, such as
+// GramSchmidt{}, is the usual choice. String returns the name with the fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()
@@ -63,8 +61,8 @@ type Ensemble interface {
 // not keep src. The result of Draw implements Drawn, whose method Ensemble returns e with the
 // defaults of Factors and Rotations filled in.
 //
-// Draw returns an error for m < 1, d < 1, frequencies too large for memory, a nil src, an e that is
-// nil or a pointer, and a number of Factors or Rotations or a dimension d that e does not allow.
+// Draw returns an error for m < 1, d < 1, an e that is a pointer, and a number of Factors or
+// Rotations or a dimension d that e does not allow.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }
@@ -117,13 +115,10 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", a.e)
 }
 
-// FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w. The
-// Projection of FromMatrix keeps two copies of w, and a third copy after the first call of
-// ProjectTransposed. With the m×d matrix w, Project of n points is a matrix product of O(n·m·d)
-// operations. The result of FromMatrix implements Drawn, whose method Ensemble returns nil.
-//
-// FromMatrix returns an error for a w without rows or columns, a stride or number of elements that
-// does not fit the shape of w, and an element of w that is NaN or ±Inf.
+// FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w.
+// FromMatrix keeps two copies of w, and a third after the first call of ProjectTransposed. Project
+// of n points takes O(n·m·d) operations. The result of FromMatrix implements Drawn, whose method
+// Ensemble returns nil. FromMatrix returns an error for a w without rows or columns.
 func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err
@@ -154,8 +149,6 @@ func checkFrequencies[T dense.Float](w dense.Matrix[T]) error {
 	return nil
 }
 
-// describe returns the name of an ensemble with its fields that are not zero: n, whose name is
-// parameter, and FixedLength.
 func describe(name string, fixedLength bool, parameter string, n int) string {
 	var fields []string
 	if n != 0 {

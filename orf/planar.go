@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// planar is a product of plane rotations as an operator. NaN or ±Inf in a row makes the whole image
-// NaN, as in a product with a matrix, even if no rotation mixes it into the elements in use.
+// NaN or ±Inf in a row makes the whole image NaN, as in a product with a matrix.
 type planar[T dense.Float] struct {
 	p *givens.Product[T]
 }

@@ -30,7 +30,7 @@ type structuredRecipe[T dense.Float] struct {
 	Blocks      []blockRecipe[T]
 }
 
-// blockRecipe has a rotation or a product: frequency k is Lengths[k] times its row Rows[k].
+// Frequency k is Lengths[k] times row Rows[k] of a rotation or a product.
 type blockRecipe[T dense.Float] struct {
 	Rotation *hadamard.Rotation[T] // of Hadamard, or nil
 	Product  *givens.Product[T]    // of Givens, or nil

@@ -9,18 +9,15 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Simplex is the law of frequencies in blocks of d: the directions in a block point from the centre
-// to the corners of a regular simplex in R^d, under a Haar-distributed rotation, and the lengths
-// are independent draws from the χ law of d degrees of freedom [Reid et al. 2023]. Without
-// FixedLength, every frequency of Simplex is a standard Gaussian vector of R^d, but the angle
-// between any two frequencies of a block is arccos(−1/(d−1)), the largest that all pairs of d
-// vectors can have. Simplex draws m frequencies of R^d in blocks of d, the last of m mod d if d
-// does not divide m. In R², Simplex draws pairs of frequencies in opposite directions, and in R¹
-// independent frequencies.
+// Simplex is the law of frequencies in blocks of d: the directions in a block point to the corners
+// of a regular simplex about 0 in R^d, under a Haar-distributed rotation, and the lengths are
+// independent draws from the χ law of d degrees of freedom [Reid et al. 2023]. Without FixedLength,
+// every frequency of Simplex is a standard Gaussian vector of R^d. The angle between any two
+// frequencies of a block is arccos(−1/(d−1)), the largest that all pairs of d vectors can have. If
+// d does not divide m, the last block has m mod d frequencies.
 //
-// Kernel estimates over Simplex have a lower variance than over GramSchmidt with positive features
-// exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh. Drawing m
-// frequencies of R^d takes O(m·d²), and Project of n points O(n·m·d).
+// Simplex has a lower variance of kernel estimates than GramSchmidt with positive features
+// exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh.
 type Simplex struct {
 	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
@@ -28,7 +25,6 @@ type Simplex struct {
 
 func (Simplex) ensemble() {}
 
-// String returns "Simplex", or "Simplex(FixedLength)" if FixedLength is set.
 func (e Simplex) String() string { return describe("Simplex", e.FixedLength, "", 0) }
 
 func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T], error) {
@@ -39,8 +35,7 @@ func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T]
 	return rounded[T](w, e), nil
 }
 
-// spreadToSimplex replaces the orthonormal rows q_i of R^d, at most d of them, by unit vectors with
-// inner products −1/(d−1),
+// spreadToSimplex replaces orthonormal rows q_i of R^d by unit vectors with products −1/(d−1),
 //
 //	s_i = b_i·q_i − Σ_{j<i} b_j/(d−j)·q_j,  b_i² = d(d−i)/((d−1)(d−i+1)),  i = 1, 2, …
 func spreadToSimplex(q dense.Matrix[float64]) {

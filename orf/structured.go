@@ -16,14 +16,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// operator is a linear map R from R^d into R^order that applies faster than a matrix. Its rows are
-// d columns of rows of length 1 in R^order.
+// operator is a linear map from R^d into R^order that applies faster than a matrix.
 type operator[T dense.Float] interface {
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]           // n×d → n×order
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
 }
 
-// structured is a projection in blocks that never forms W to project.
 type structured[T dense.Float] struct {
 	applied[T]
 	order      int
@@ -40,8 +38,7 @@ type block[T dense.Float] struct {
 	lengths []T
 }
 
-// stack draws blocks until there are m frequencies: for each an operator, a uniform permutation of
-// its order rows, and the lengths of the rows in use. e is their law.
+// stack draws blocks for m frequencies: operators, uniform permutations of rows, and lengths.
 func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	count := blocksOf(m, order)
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
@@ -88,8 +85,7 @@ func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	p.passes.Put(t)
 }
 
-// pass is the task of projecting the rows of x. A piece is one tile in one group of blocks, so that
-// a few rows also spread over the processors.
+// A piece is one tile in one group of blocks, so that a few rows also spread over the processors.
 type pass[T dense.Float] struct {
 	*structured[T]
 	dst, x dense.Matrix[T]
@@ -148,18 +144,15 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 }
 
 const (
-	// groupColumns is the number of columns that small blocks have together in a piece, so that
-	// rows are finished many columns at a time.
+	// Small blocks have so many columns together in a piece.
 	groupColumns = 512
-	// pickedRows is the number of rows that are finished while they are in the first cache.
+	// pickedRows rows are finished while they are in the first cache.
 	pickedRows = 8
 )
 
-// group returns the number of blocks in one piece of a pass.
 func (p *structured[T]) group() int { return min(max(1, groupColumns/p.order), len(p.blocks)) }
 
-// tile returns the number of rows in one piece of a pass: the images of these rows take at most a
-// sixteenth of the second-level cache.
+// tile returns the number of rows whose images take a sixteenth of the second-level cache.
 func (p *structured[T]) tile() int {
 	var v T
 	return max(16, min(64, cache.L2/16/int(unsafe.Sizeof(v))/(p.group()*p.order)))

@@ -8,8 +8,7 @@ import (
 )
 
 // W is the blocks S_b·R_b on top of each other, where R_b is the operator of block b and S_b picks
-// rows of it and scales them. Hence Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b times lengths is scattered into
-// the image of R_b, and R_bᵀ takes it back to R^d.
+// and scales rows. Hence Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b).
 
 func (p *structured[T]) backward(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t := p.transposed.Get()
@@ -20,7 +19,7 @@ func (p *structured[T]) backward(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	p.transposed.Put(t)
 }
 
-// transposedPass computes z·W. A piece is one tile of rows, with the sum over all blocks in order.
+// A piece is one tile of rows, with the sum over all blocks in order.
 type transposedPass[T dense.Float] struct {
 	*structured[T]
 	dst, z dense.Matrix[T]
@@ -62,7 +61,6 @@ func (p *structured[T]) scratch() *[]T {
 	return s
 }
 
-// scatter is the transpose of pick. The other elements of y become zeros.
 func (b *block[T]) scatter(y, z dense.Matrix[T]) {
 	for i := range z.Rows {
 		rows := b.rows

@@ -20,7 +20,6 @@ func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	return &transposed[T]{Projection: w, transpose: transpose[T]{frequencies: w.Frequencies}}
 }
 
-// transposed adds ProjectTransposed to a Projection of another package.
 type transposed[T dense.Float] struct {
 	Projection[T]
 	transpose[T]
@@ -37,8 +36,7 @@ func (t *transposed[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matm
 	t.multiply(dst, z, done)
 }
 
-// transpose multiplies by W. It packs W at the first use: a projection that is never transposed
-// does not take the memory. Goroutines may share it.
+// transpose packs W at the first use: a projection that is never transposed takes no memory for it.
 type transpose[T dense.Float] struct {
 	frequencies func() dense.Matrix[T] // W, only read
 

@@ -19,12 +19,11 @@ import (
 )
 
 // Affine is the affine map z = A·(x − c) + b from R^d to R^r. Compose puts an Affine before a
-// feature map to prepare points: scaled columns (Standardise), principal components (PCA) or a
-// learnt metric. Method Kernel of the map of an Affine returns a kernels.Pullback whose elements
-// must not be written. For points x of R^d and the unit roundoff u, element i of A·(x − c) in an
-// Affine has a rounding error of a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, however far the centre c
-// is from 0. For a point of R^d, Transform of an Affine takes O(r·d) with an r×d matrix A, or O(d)
-// with Factors, the diagonal of A.
+// feature map: scaled columns (Standardise), principal components (PCA) or a learnt metric. The
+// elements of the kernels.Pullback that Kernel of the map of an Affine returns must not be written.
+// For the unit roundoff u, element i of A·(x − c) has a rounding error of a few u·(d + 2)·Σ_j
+// |A_ij·(x_j − c_j)|, however far the centre c is from 0. Transform of an Affine takes O(r·d)
+// operations for a point, or O(d) if the field Factors gives a diagonal A.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A
@@ -42,7 +41,6 @@ type affine[T dense.Float] struct {
 	packed, back   matmul.Packed[T] // Aᵀ and A, without factors
 }
 
-// newAffine returns the map of s, which it copies.
 func newAffine[T dense.Float](s Affine) (*affine[T], error) {
 	a := s.A
 	if d := len(s.Factors); d > 0 {

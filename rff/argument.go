@@ -31,7 +31,6 @@ func root[T dense.Float](name string, v float64) (T, error) {
 	return inRange[T](name, v, math.Sqrt(v))
 }
 
-// inRange rounds factor, which follows from the argument v, to T.
 func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	f := T(factor)
 	if f == 0 || math.IsInf(float64(f), 0) {

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// frame has the properties that every map of this package reports.
 type frame struct {
 	name    string // the constructor with its parameters
 	in, out int

@@ -16,22 +16,16 @@ import (
 
 // Boxes has random features of the kernel kernels.Boxes, k = (κ + κ² + κ³)/3 for the weighted share
 // κ of thresholds that do not separate two points. A threshold t of coordinate j has the sign
-// s_t(x) = 1 if x_j > t and −1 if not, and features of Boxes are products of the signs of up to
-// three random thresholds:
+// s_t(x) = 1 if x_j > t and −1 if not, and features are products of up to three such signs:
 //
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// Feature vectors of Boxes have the norm 1. Beside one constant, Boxes has m₁ features of one sign,
-// about half of Features but no more than thresholds; of the rest, m₃ features, a sixth, have three
-// signs and m₂ have two. For m features of equally many signs, Draw divides the weights of all
-// thresholds into m equal shares, and draws for each sign of a feature one threshold from each
-// share, in random order. Estimates of the kernel by Boxes are unbiased, with a mean squared error
-// of 0.10/Features for two points that thresholds of a third of the weight separate.
-//
-// A point with a NaN or infinite coordinate has NaN in all features of Boxes. Transform of Boxes
-// takes O(d + Features) operations for a point of R^d. Between thresholds features are constant, so
-// that Backward of Boxes writes 0.
+// Estimates of the kernel by Boxes are unbiased, and feature vectors have the norm 1. The mean
+// squared error of Boxes is 0.10/Features for two points that thresholds of a third of the weight
+// separate. A point with a NaN or infinite coordinate has NaN in all features of Boxes. Transform
+// of Boxes takes O(d + Features) operations for a point of R^d. Backward of Boxes writes 0, because
+// features are constant between thresholds.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4
@@ -66,7 +60,6 @@ func (s *Boxes) place(counts [3]int) error {
 	return nil
 }
 
-// products returns the numbers of products of one, two and three signs.
 func products[T dense.Float](k kernels.Boxes, features int) (counts [3]int, err error) {
 	if err := kernels.Check(k); err != nil {
 		return counts, fmt.Errorf("rff: %w", err)
@@ -79,8 +72,7 @@ func products[T dense.Float](k kernels.Boxes, features int) (counts [3]int, err 
 	return [3]int{singles, features - 1 - singles - triples, triples}, size[T]("features", features)
 }
 
-// weightEnds returns the sums of the weights before each threshold, row by row, and of all weights,
-// over the sum of all weights.
+// weightEnds returns cumulative sums of the weights, over the sum of all weights.
 func weightEnds(k kernels.Boxes) []float64 {
 	ends := make([]float64, 1+k.Weights.Rows*k.Weights.Cols)
 	floats.CumSum(ends[1:], k.Weights.Clone().Data)

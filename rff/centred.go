@@ -12,22 +12,19 @@ import (
 )
 
 // Centred returns a feature map of the softmax kernel exp(s·xᵀy) that applies phi to x − b for
-// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. For φ = phi, ψ =
-// Keys(phi) and the kernel exp(s·xᵀy), Centred gives a query x the features φ(x − b)·exp(s·(x −
-// b/2)ᵀc), and a key y the features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for
-// the zero vector; Centred copies b and c. The map of Centred is Paired, and is a LogMap,
-// Differentiable, DifferentiableLog or unbiased if phi is. Estimates of the kernel by Centred at a
-// query x and a key y have the relative error of phi at x − b and y − c, so that b and c should be
-// the means of queries and of keys. To fit a map for Centred, as by FitSDERF, subtract from samples
-// of queries and of keys the mean of each.
+// queries x and to y − c for keys y, and makes up for b and c by a factor. With φ = phi and ψ =
+// Keys(phi), the features of Centred are φ(x − b)·exp(s·(x − b/2)ᵀc) for a query x, and ψ(y −
+// c)·exp(s·bᵀ(y − c/2)) for a key y. A nil b or c stands for 0; Centred copies b and c.
 //
-// For n points of R^in and out features, each method of the map of Centred costs the method of phi
-// and O(n·(in + out)); Backward also costs a Transform if phi has no LogBackward. If phi, a map of
-// exp(s·xᵀy), is no LogMap, the factors exp(s·(x − b/2)ᵀc) and exp(s·bᵀ(y − c/2)) in features of
-// Centred overflow above e^709.8 (e^88.7 in float32).
+// Estimates by Centred have the relative error of phi at x − b and y − c, so that b and c should be
+// the means of queries and of keys. To fit phi for Centred, as by FitSDERF, subtract these means
+// from the samples. The map of Centred is Paired, and is a LogMap, Differentiable,
+// DifferentiableLog or unbiased if phi is.
 //
-// Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
-// is neither nil nor as long as points of phi, and an element of b or c that is not finite.
+// For n points of R^in and out features, Transform of the map of Centred costs O(n·(in + out))
+// operations more than that of phi. If phi is no LogMap, the factors in features of Centred
+// overflow above e^709.8 (e^88.7 in float32). Centred returns an error for a phi whose kernel is
+// not kernels.Softmax.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
@@ -65,9 +62,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return join[T](query, key, centredRecipe[T]{phi, query.own, query.other}), nil
 }
 
-// SubtractMean returns a new matrix with the rows of x (n×d) minus the mean of the rows, and the
-// mean, which Centred needs. SubtractMean returns an error for an x without rows or with NaN or
-// infinite elements.
+// SubtractMean returns the rows of x minus their mean, as a new matrix, and the mean. SubtractMean
+// returns an error for an x without rows or with elements that are not finite.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {
@@ -93,8 +89,7 @@ func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], me
 	return centred, mean, nil
 }
 
-// centre returns the side of a pair whose points have the mean own and whose partners have the mean
-// other.
+// own is the mean of the points of this side of a pair, and other that of the partners.
 func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
 	in, out := m.Dims()
 	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Gamma, inner: m}
@@ -155,7 +150,6 @@ func (f *centred[T]) logFactor(z []T) float64 {
 
 func (f *centred[T]) factor(z []T) T { return T(math.Exp(f.logFactor(z))) }
 
-// scaled is Transform for a block, of a map without logarithms.
 func (f *centred[T]) scaled(s *centredSpace[T], dst, x, _ dense.Matrix[T]) {
 	z := f.shift(s, x)
 	f.inner.Transform(dst, z)
@@ -172,7 +166,6 @@ func (f *centred[T]) exponentials(s *centredSpace[T], dst, x, g dense.Matrix[T])
 	}
 }
 
-// logarithms writes the logarithms of features at z = x − own.
 func (f *centred[T]) logarithms(inner LogMap[T], dst, z dense.Matrix[T]) {
 	inner.LogTransform(dst, z)
 	for i := range dst.Rows {
@@ -181,8 +174,7 @@ func (f *centred[T]) logarithms(inner LogMap[T], dst, z dense.Matrix[T]) {
 	}
 }
 
-// pulled returns Backward for a block, of a map without derivatives of logarithms. The derivative
-// of the factor comes with the features.
+// The derivative of the factor comes with the features.
 func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, scaled := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)
@@ -200,7 +192,6 @@ func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T
 	}
 }
 
-// pulledLogarithms is pulled for a map with derivatives of logarithms.
 func (f *centred[T]) pulledLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, slopes := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)

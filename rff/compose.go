@@ -7,16 +7,15 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Compose returns the map φ(x) = ψ(A·(x − c) + b) that applies the affine map first, from R^d to
-// R^r, and to the result the feature map ψ = then of points of R^r. The kernel of the map of
-// Compose is the kernels.Pullback of the kernel of then, or nil if then has a nil Kernel. The map
-// of Compose is Paired, a LogMap, Differentiable or DifferentiableLog if the map then is. In
-// methods of the map of Compose, the argument dst must not overlap an input. Each method of the map
-// of Compose costs the method of the map then and one matrix product, and Backward costs two
-// products. Methods of the map of Compose transform 256 rows at once and keep scratch memory.
+// Compose returns the map φ(x) = ψ(A·(x − c) + b) from R^d to R^D, which applies the affine map
+// first and to the result the feature map ψ = then. The kernel of the map of Compose is the
+// kernels.Pullback of the kernel of then, or nil if then has a nil Kernel. The map of Compose is
+// Paired, a LogMap, Differentiable or DifferentiableLog if the map then is.
 //
-// Compose returns an error if Draw returns one for the Affine first, and for a map then that is nil
-// or of points of another dimension than the results of first.
+// Each method of the map of Compose costs the method of then and one matrix product; Backward costs
+// two products. Methods of the map of Compose transform 256 rows at once and keep scratch memory.
+// Compose returns an error if Draw returns one for first, and for a then that is nil or a map of
+// points of another dimension than the results of first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }
@@ -45,7 +44,6 @@ func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
 	return join(query, compose(first, keys), r), nil
 }
 
-// compose returns the composition, alone.
 func compose[T dense.Float](first *affine[T], then Map[T]) complete[T] {
 	c := newComposed(first, then)
 	c.name = fmt.Sprintf("Compose(%v, %v)", first, then)
@@ -57,7 +55,6 @@ func compose[T dense.Float](first *affine[T], then Map[T]) complete[T] {
 	return c
 }
 
-// newComposed returns the composition without what its frame reports.
 func newComposed[T dense.Float](first *affine[T], then Map[T]) *composed[T] {
 	c := &composed[T]{first: first, then: then}
 	c.in, c.rows = first.in, affineRows
@@ -83,7 +80,6 @@ type composed[T dense.Float] struct {
 
 type composedSpace[T dense.Float] struct{ moved, z, dz []T }
 
-// after returns the function that applies f to z = A·(x − c) + b.
 func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, _ dense.Matrix[T]) {
 		z := scratchMatrix(&s.z, x.Rows, c.first.out)

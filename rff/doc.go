@@ -1,6 +1,5 @@
-// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) estimate or equal a
-// kernel k(x, y). They turn a method that needs the n×n Gram matrix of n points into a linear one
-// on n×D features.
+// Package rff has feature maps φ: R^d → R^D with φ(x)ᵀφ(y) equal or close to a kernel k(x, y).
+// Features turn a method on the n×n Gram matrix of n points into a linear one on n×D features.
 //
 // # Where to begin
 //
@@ -17,8 +16,11 @@
 //	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 //	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 //
-// Maps never change: goroutines may share a map. The bits of φ(x) depend neither on other rows nor
-// on GOMAXPROCS. A NaN or infinite coordinate makes features of that row alone NaN or infinite.
-// Features or matrices of more than 2⁴⁰ bytes (2³⁰ on 32-bit systems) are an error. docs/maps.md
-// has all maps with errors, derivatives and files; docs/references.md has the papers.
+// Maps never change: goroutines may share a map. Features of a point depend neither on other points
+// nor on GOMAXPROCS, and are not all finite if a coordinate is NaN or infinite.
+//
+// The error of a function reports nil maps, kernels, frequencies and sources, NaN and infinite
+// numbers, shapes that do not fit, and more than 2⁴⁰ bytes (2³⁰ on 32-bit systems), unless an
+// argument documents a meaning. docs/maps.md has all maps with errors, derivatives and files;
+// docs/references.md has the papers.
 package rff

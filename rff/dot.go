@@ -27,16 +27,13 @@ func dotProduct[T dense.Float](e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.OfDotProduct(), row, back), nil
 }
 
-// Angular has the sign features of the angular kernel 1 − 2θ/π for points with the angle θ
-// [Charikar 2002]:
+// Angular has sign features of the angular kernel 1 − 2θ/π at the angle θ [Charikar 2002]:
 //
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],  R^d → R^m.
 //
-// Since sign 0 = 0, all features of Angular of the zero vector, which has no direction, are 0.
-// Angular gives the feature NaN where the projection wᵀx of a point x is NaN or infinite. Estimates
-// of the kernel by Angular are unbiased for isotropic frequencies of any lengths. With m
-// independent frequencies, the mean squared error of Angular is 4θ(π−θ)/(mπ²) at points with the
-// angle θ.
+// Estimates of the kernel by Angular are unbiased for isotropic frequencies of any lengths, with
+// the mean squared error 4θ(π−θ)/(mπ²) for m independent frequencies. Angular gives the zero vector
+// features 0, because sign 0 = 0, and NaN where the projection wᵀx is NaN or infinite.
 type Angular struct{}
 
 func (Angular) perFrequency() int { return 1 }
@@ -53,14 +50,11 @@ func angular[T dense.Float](e engine[T]) (Map[T], error) {
 //
 //	φ(x) = √(2/m) · [max(w₁ᵀx, 0) … max(w_mᵀx, 0)],  R^d → R^m.
 //
-// No feature of ArcCosine is negative, but many are exactly 0, so that the map is no LogMap.
-// ArcCosine gives the feature NaN where the projection wᵀx of a point x is NaN or −Inf. Estimates
-// of the kernel by ArcCosine are unbiased for frequencies from N(0, I). With m independent N(0, I)
-// frequencies, the mean squared error of ArcCosine at points x and y with the angle θ and the
-// kernel k is (2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
-//
-// The arc-cosine kernel of order 0 is (1 + k)/2 for the angular kernel k of Angular. New makes
-// features of arc-cosine kernels of orders other than 1.
+// Estimates of the kernel by ArcCosine are unbiased for frequencies from N(0, I). With m
+// independent N(0, I) frequencies, the mean squared error of ArcCosine at points x and y with the
+// angle θ and the kernel k is (2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m. The map of
+// ArcCosine is no LogMap, because many features are 0. ArcCosine gives the feature NaN where the
+// projection wᵀx is NaN or −Inf. New makes features of the arc-cosine kernels of orders 0 and 2.
 type ArcCosine struct{}
 
 func (ArcCosine) perFrequency() int { return 1 }
@@ -83,8 +77,7 @@ func stepSlope[T dense.Float](e engine[T], c T) *pullback[T] {
 	}, scaled[T])
 }
 
-// flat is the derivative of a map that is constant between its jumps: 0, or NaN where x or g is NaN
-// or infinite.
+// flat is 0, or NaN where x or g is NaN or infinite.
 func flat[T dense.Float](dx, x, g []T) {
 	var zero T
 	for _, v := range x {

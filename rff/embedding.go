@@ -19,29 +19,24 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Nystroem returns the Nyström map of the kernel k with n landmarks l_i in R^d [Williams & Seeger
-// 2001]:
+// Nystroem returns the map of the kernel k with n landmarks l_i in R^d [Williams & Seeger 2001]:
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,  R^d → R^r.
 //
 // Nystroem accepts every kernel k, also your own. In the formula of Nystroem, R is the Cholesky
-// factor of the Gram matrix K_PP of r landmarks in the order P in which Nystroem chooses landmarks.
-// From n landmarks, Nystroem always chooses the landmark l with the largest residual k(l, l) −
-// ‖φ(l)‖² next, for the features φ from the landmarks so far, until all residuals are at most
-// n·2⁻⁵² times the largest k(l, l). Inner products of features of Nystroem at points x and y equal
-// k(x, y) to rounding if x or y is a chosen landmark. At every point x, the squared norm of the
-// features of Nystroem is at most k(x, x), and package ridge adds the difference to the variance of
-// predictions. Packages landmarks and kmeans choose landmarks, of which Nystroem keeps a copy.
+// factor of the Gram matrix K_PP of r landmarks in the order P. Nystroem chooses the landmark l
+// with the largest residual k(l, l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times
+// the largest k(l, l). Packages landmarks and kmeans choose landmarks; Nystroem copies them.
 //
-// For r features from n landmarks, Nystroem computes the n×n Gram matrix and takes about n²·r/2
-// multiply-adds. Transform of the map of Nystroem computes in float64, also for float32 points, and
-// rounds once. For each point, Transform of a Nystroem map with r features computes r values of k
-// and takes r²/2 + 32r multiply-adds, with a few times 64·r numbers of scratch memory per
-// goroutine.
+// Inner products of features of Nystroem equal k(x, y) to rounding if x or y is a chosen landmark.
+// At every point x, the squared norm of the features of Nystroem is at most k(x, x), and package
+// ridge adds the difference to the variance of predictions.
 //
-// Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
-// memory, a value of k that is not finite, and a Gram matrix of the landmarks that is not positive
-// semi-definite to rounding, so that k is not a kernel.
+// For r features from n landmarks, Nystroem takes n² values of k and about n²·r/2 multiply-adds.
+// For each point, Transform of a map of Nystroem with r features takes r values of k and about r²/2
+// + 32r multiply-adds, in float64 also for float32 points. Nystroem returns an error for a k with
+// parameters out of range, no landmarks, a value of k that is not finite, and a Gram matrix that is
+// not positive semi-definite to rounding, so that k is not a kernel.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Map[T], error) {
 	points, err := pointsOf("landmarks", k, landmarks)
 	if err != nil {
@@ -85,16 +80,14 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemReci
 //
 // No map to R^rank has inner products of the n rows of x closer to the Gram matrix than Spectral,
 // and with rank = n the inner products equal the Gram matrix to rounding. The features of Spectral
-// are kernel principal components without centring. Spectral chooses the sign of each eigenvector
-// so that the element of largest absolute value is positive.
+// are kernel principal components without centring. Spectral gives each eigenvector the sign that
+// makes the element of largest absolute value positive.
 //
 // Spectral keeps a copy of x. For n rows of x, Spectral takes n² values of k and O(n³) operations,
 // and Transform of the map takes n values of k and n·rank multiply-adds for each point, in float64.
-//
-// Spectral returns an error for a nil k, parameters of k out of range, no points or too many for
-// memory, a value of k that is not finite, a Gram matrix that is not positive semi-definite,
-// eigenvalues that did not converge, and a rank below 1 or above the number of eigenvalues above
-// rounding.
+// Spectral returns an error for a k with parameters out of range, no points, a Gram matrix that is
+// not finite and positive semi-definite, eigenvalues that did not converge, and a rank below 1 or
+// above the number of eigenvalues above rounding.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Map[T], error) {
 	if err := size[float64]("rank", rank); err != nil {
 		return nil, err
@@ -205,8 +198,7 @@ type columns struct {
 	packed matmul.Packed[float64]
 }
 
-// columnsAtOnce is the number of columns in a product. With more, a triangle has more zeros that
-// are multiplied.
+// A product of more columns multiplies more zeros of a triangle.
 const columnsAtOnce = 64
 
 type embeddingSpace struct{ x, gram, phi []float64 }
@@ -277,8 +269,7 @@ func gramOf(k kernels.Kernel, name string, points dense.Matrix[float64]) (dense.
 	return gram, nil
 }
 
-// upright gives each column of u the sign that makes its element of largest absolute value (the
-// first of them) positive, and returns u: an eigenvector is unique up to its sign.
+// upright makes the first element of largest absolute value of each column of u positive.
 func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
 	for k := range u.Cols {
 		peak := 0.0

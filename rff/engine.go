@@ -20,7 +20,6 @@ import (
 // A projection that hands over tiles chooses its own number.
 const blockRows = 64
 
-// engine computes a map row by row, in tiles that the projection hands over or in blocks of rows.
 type engine[T dense.Float] struct {
 	recipe  drawn[T]            // what Write stores; without a Spec for New
 	w       orf.Projection[T]   // nil for a map without frequencies
@@ -30,11 +29,9 @@ type engine[T dense.Float] struct {
 	passes  *pool.Of[pass[T]]
 }
 
-// rowFunc writes the features of the point x for the frequencies from ≤ k < to into φ. φ[from:to]
-// holds the projections before the call. Calls for parts of a row come in any order.
+// rowFunc replaces the projections φ[from:to] of the point x by features.
 type rowFunc[T dense.Float] func(phi, x []T, from, to int)
 
-// newEngine returns the engine of the map of r. Without frequencies it has no dimensions yet.
 func newEngine[T dense.Float](r drawn[T]) (engine[T], error) {
 	e := engine[T]{recipe: r}
 	if !slices.ContainsFunc(specs, func(of any) bool { return reflect.TypeOf(of) == reflect.TypeOf(r.Spec) }) {
@@ -55,7 +52,6 @@ func newEngine[T dense.Float](r drawn[T]) (engine[T], error) {
 	return e, err
 }
 
-// over returns e with a number of features, per, for each of the m frequencies of w.
 func (e engine[T]) over(w orf.Projection[T], per int) (engine[T], error) {
 	if w == nil {
 		return e, fmt.Errorf("rff: w is nil, want a projection")
@@ -80,7 +76,6 @@ func (e engine[T]) of(in, out int) engine[T] {
 
 func (e engine[T]) kind() string { return reflect.TypeOf(e.recipe.Spec).Name() }
 
-// frame returns the frame of the map. law becomes the law for the frequencies of e.
 func (e engine[T]) frame(k kernels.Kernel, law mse.Law) frame {
 	f := frame{name: "New()", in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
 	if e.recipe.Spec != nil {
@@ -97,7 +92,6 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// run writes projections into dst, and row replaces them by features.
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
@@ -136,7 +130,6 @@ func (p *pass[T]) Piece(i int) {
 	p.Finish(lo, hi, 0, m)
 }
 
-// features is a map that is computed row by row.
 type features[T dense.Float] struct {
 	engine[T]
 	frame

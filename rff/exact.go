@@ -29,12 +29,10 @@ func identityMap[T dense.Float](s Identity, e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.Law{}, row, rowwise(e, func(dx, _, g []T) { copy(dx, g) })), nil
 }
 
-// Quadratic is the feature map of all monomials x_i·x_j of degree 2 of a point x of R^d:
+// Quadratic is the map from R^d to R^(d(d+1)/2) of monomials of degree 2 with φ(x)ᵀφ(y) = (xᵀy)²,
+// the products x_i·x_j of i < j in lexicographic order of (i, j):
 //
 //	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d].
-//
-// Quadratic maps R^d to R^(d(d+1)/2), with products x_i·x_j, i < j, in lexicographic order of (i,
-// j), and inner products of features equal (xᵀy)² to rounding.
 type Quadratic struct {
 	D int // d, at least 1
 }
@@ -55,15 +53,13 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 	})), nil
 }
 
-// Taylor is the feature map of the second-order Taylor series of the softmax kernel exp(s·xᵀy), s =
-// Scale:
+// Taylor is the feature map from R^d to R^(1 + d + d(d+1)/2) of the second-order Taylor series of
+// the softmax kernel exp(s·xᵀy), s = Scale:
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …].
 //
-// Taylor maps R^d to R^(1 + d + d(d+1)/2) with inner products 1 + s·xᵀy + (s·xᵀy)²/2 for s = Scale,
-// which are at least ½: attention weights are positive, although some features are negative. The
-// features of Taylor are not random, so that estimates of the kernel have no variance. The bias of
-// estimates of exp(s·xᵀy), s = Scale, by Taylor is about −(s·xᵀy)³/6, the next term of the series.
+// Inner products of features of Taylor are 1 + s·xᵀy + (s·xᵀy)²/2, which is at least ½: attention
+// weights are positive. The bias of Taylor is about −(s·xᵀy)³/6, the next term of the series.
 type Taylor struct {
 	D     int     // d, at least 1
 	Scale float64 // s, above 0
@@ -108,8 +104,7 @@ func taylor[T dense.Float](s Taylor, e engine[T]) (Map[T], error) {
 	})), nil
 }
 
-// monomials returns d(d+1)/2. It reports a d below 1, and a d for which memory does not hold
-// d(d+4)/2 features, because Taylor has d + 1 more.
+// monomials returns d(d+1)/2. Memory must hold d + 1 features more, for Taylor.
 func monomials[T dense.Float](d int) (int, error) {
 	if err := size[T]("d", d); err != nil {
 		return 0, err
@@ -120,7 +115,6 @@ func monomials[T dense.Float](d int) (int, error) {
 	return d * (d + 1) / 2, nil
 }
 
-// quadratic writes c times the monomials of degree 2 of x into phi.
 func quadratic[T dense.Float](phi, x []T, c T) {
 	d := len(x)
 	mixed := T(math.Sqrt2) * c
@@ -133,13 +127,11 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 	}
 }
 
-// ELU is the feature map from R^d to R^d that applies elu + 1 to every coordinate t, t + 1 for t ≥
-// 0 and e^t for t < 0 [Katharopoulos et al. 2020]. Inner products of features of ELU equal
-// kernels.ELU exactly, and the map is a LogMap. The feature e^t of ELU for a coordinate t < 0 is
-// positive until e^t underflows, because ELU does not compute (e^t − 1) + 1. LogTransform of ELU
-// writes log(1 + t) for a coordinate t ≥ 0 and t itself for t < 0. A coordinate −Inf gives NaN in
-// Transform and LogTransform of ELU. In methods of ELU the argument dst may be x, and in Backward
-// and LogBackward of ELU also the gradient dphi or dlog.
+// ELU is the feature map from R^d to R^d that maps every coordinate t to t + 1 for t ≥ 0 and to e^t
+// for t < 0 [Katharopoulos et al. 2020]. Inner products of features of ELU equal kernels.ELU. The
+// map of ELU is a LogMap, with the logarithm log(1 + t) for t ≥ 0 and t for t < 0. A coordinate
+// −Inf gives NaN in Transform and LogTransform of ELU. In methods of ELU, dst may be another
+// argument.
 type ELU struct {
 	D int // d, at least 1
 }
@@ -185,7 +177,6 @@ func logELUSlope[T dense.Float](dx, x, g []T) {
 	}
 }
 
-// quadraticSlope adds the derivative of quadratic(phi, x, c), times g, to dx.
 func quadraticSlope[T dense.Float](dx, x, g []T, c T) {
 	d := len(x)
 	mixed := T(math.Sqrt2) * c

@@ -16,15 +16,14 @@ import (
 )
 
 // SADERF has the features of SoftmaxOptimal at ψ∘x for queries x and at y/ψ for keys y, with a
-// factor ψ_l for each coordinate: simplified asymmetric dense-exponential random features, one of
-// the three FAVOR# maps [Likhosherstov et al. 2023]. The factors ψ of SADERF do not change the
-// kernel, because (ψ∘x)ᵀ(y/ψ) = xᵀy for products ψ∘x and quotients y/ψ by coordinate. FitSADERF
-// fits Psi, the factors ψ, and the damping A to samples of queries and keys. For a SADERF, Draw
-// returns the map of queries, whose method Keys returns the map of keys; both are LogMaps.
-// Estimates of the kernel by SADERF are unbiased for any ψ_l ≠ 0, if the frequencies are from N(0,
-// I). The mean squared error of SADERF at a query x and a key y is that of SoftmaxOptimal with
-// equal Scale and A at ψ∘x and y/ψ. For n points of R^d, Transform of SADERF costs O(n·d) more than
-// SoftmaxOptimal. SADERF keeps the structure, and so the speed, of structured frequencies.
+// factor ψ_l (Psi) for each coordinate: simplified asymmetric dense-exponential random features,
+// one of the three FAVOR# maps [Likhosherstov et al. 2023]. FitSADERF fits Psi and the damping A to
+// samples of queries and keys. For a SADERF, Draw returns the map of queries, whose method Keys
+// returns the map of keys; both are LogMaps.
+//
+// Estimates of the kernel by SADERF are unbiased for any factors Psi except 0, if the frequencies
+// are from N(0, I). The mean squared error of SADERF is that of SoftmaxOptimal with equal Scale and
+// A at ψ∘x and y/ψ. SADERF keeps the structure, and so the speed, of structured frequencies.
 type SADERF struct {
 	Scale float64   // s, above 0
 	A     float64   // a, below 1/8
@@ -35,16 +34,15 @@ func (SADERF) perFrequency() int { return 1 }
 func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", s.Scale, s.A) }
 
 // FitSADERF returns the SADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows
-// of x (n×d) and keys like the rows of y (n'×d). FitSADERF multiplies coordinate l of queries by
-// ψ_l = (E[y_l²]/E[x_l²])^¼ (Psi), for queries x and keys y, and with A minimises the mean
-// logarithm, over pairs of a query and a key, of the second moment of the kernel estimate by one
-// frequency. FitSADERF gives a coordinate that is zero in all rows of x or of y the factor 1. The
-// samples x and y of FitSADERF should resemble later queries and keys, because estimates for an
-// unlike query have a large variance. FitSADERF takes O((n+n')·d²) operations for n queries and n'
-// keys of R^d.
+// of x (n×d) and keys like the rows of y (n'×d). FitSADERF sets Psi to ψ_l = (E[y_l²]/E[x_l²])^¼
+// for queries x and keys y, or to 1 for a coordinate that is zero in all rows of x or of y.
+// FitSADERF sets A to the number that minimises the mean logarithm, over pairs of a query and a
+// key, of the second moment of the kernel estimate by one frequency.
 //
-// FitSADERF returns an error for samples without rows or of different dimensions, a scale that is
-// not a positive finite number, and moments of x or y that are not finite or too large for memory.
+// The samples x and y of FitSADERF should resemble later queries and keys, because estimates for an
+// unlike query have a large variance. For n queries and n' keys of R^d, FitSADERF takes
+// O((n+n')·d²) operations. FitSADERF returns an error for samples without rows or of different
+// dimensions, a scale that is not positive and finite, and moments that overflow.
 func FitSADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -90,13 +88,12 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 
 // FitADERF returns the ADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
 // x (n×d) and keys like the rows of y (n'×d). The matrix Ψ of FitADERF makes the second moments of
-// Ψx and Ψ^(−ᵀ)y over queries x and keys y equal, and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and
-// the singular value decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). FitADERF replaces the
-// second moments M of n points of R^d by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰,
-// because few points span few directions. FitADERF replaces the second moments of queries and of
-// keys by I if all queries or all keys are 0. FitADERF takes O((n+n')·d² + d³) operations for n
-// queries and n' keys of R^d. FitADERF returns an error if FitSADERF would return one, and if
-// eigenvalues do not converge.
+// Ψx and Ψ^(−ᵀ)y equal and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value
+// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½).
+//
+// FitADERF replaces the second moments M of n points of R^d by (1−r)·M + r·tr(M)/d·I with r =
+// (d/(n+d))², at least 2⁻²⁰. For n queries and n' keys of R^d, FitADERF takes O((n+n')·d² + d³)
+// operations. FitADERF returns the errors of FitSADERF, and one if eigenvalues do not converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -125,16 +122,11 @@ func aderf[T dense.Float](s ADERF, e engine[T]) (Map[T], error) {
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
 //	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,  R^d → R^m.
 //
-// The map of SDERF is a LogMap for both queries and keys. FitSDERF fits the diagonal matrix A
-// (Damping) and the orthogonal matrix Q (Basis) of a SDERF to samples. Estimates of the kernel by
-// SDERF are unbiased for any Damping and any orthogonal Basis, if the frequencies are from N(0, I).
-// With Scale s and m independent N(0, I) frequencies, the mean squared error of SDERF at points
-// x/√s and y/√s has a closed form, with K = exp(xᵀy):
-//
-//	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
-//
-// Frequencies of SDERF have no structure: for n points of R^d, m frequencies cost Transform
-// O(n·m·d) operations and Draw O(m·d²).
+// FitSDERF fits the diagonal matrix A (Damping) and the orthogonal matrix Q (Basis) of a SDERF to
+// samples. The map of SDERF is a LogMap for both queries and keys. Estimates of the kernel by SDERF
+// are unbiased for any Damping and any orthogonal Basis, if the frequencies are from N(0, I);
+// validate.Theory has the mean squared error over orf.IID. For n points of R^d and m frequencies,
+// Transform of SDERF takes O(n·m·d) operations, even over structured frequencies, and Draw O(m·d²).
 type SDERF struct {
 	Scale   float64               // s, above 0
 	Damping []float64             // the diagonal of A, each below 1/8

@@ -12,12 +12,11 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Write writes the feature map m to w as a safetensors file, which NumPy reads: the numbers that
-// were drawn and fitted for m, and the parameters of m. docs/maps.md lists the contents of files
-// that Write makes. Write can write all maps of this package, with frequencies, inner maps and maps
-// of keys, except for maps of your own functions (New) and maps that contain a map, a projection or
-// a kernel of a type of your own. Write returns an error for a nil m and for a part of m that no
-// file can hold, before anything is written, and for a failed write to w.
+// Write writes the feature map m to w as a safetensors file, which NumPy reads, with all that was
+// drawn and fitted; docs/maps.md lists the contents of the file. Write can write every map of this
+// package except for maps of New and maps with a part (map, projection or kernel) of a type of your
+// own. Write returns an error for a part of m that no file can hold, before anything is written,
+// and for a failed write.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -25,19 +24,17 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return archive.Write[T](w, "rff", "map", m)
 }
 
-// Read reads a feature map that Write wrote, to the end of r. The map that Read returns has the
-// interfaces, the formulas of errors and the structure of frequencies of the map that was written,
-// and computes features that are the same bit for bit on the same processor and version of this
-// package.
+// Read reads a feature map that Write wrote, to the end of r. The map of Read has the interfaces,
+// the formulas of errors and the structure of frequencies of the written map, and computes the same
+// features, bit for bit on equal processors and versions of package rff.
 //
-// Read returns an error for a part of the file that is missing, damaged or unknown, a file of the
-// other element type (float32 or float64) or of another version of the format, and a failed read.
-// The memory that Read uses is bounded by the bytes that arrive, whatever sizes the file claims.
+// Read returns an error for a part of the file that is missing, damaged or unknown, and a file of
+// the other element type (float32 or float64) or of another version of the format. Read uses memory
+// in proportion to the bytes that arrive, not to the sizes that the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }
 
-// pointsFit reports a kernel with a part for points of another dimension than d, which would panic.
 func pointsFit(k kernels.Kernel, d int) error {
 	var parts []kernels.Kernel
 	switch k := k.(type) {

@@ -23,7 +23,6 @@ type fit struct {
 	queryCount, keyCount int
 }
 
-// newFit takes O((n+n')·d²) operations and memory for some points at a time.
 func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return nil, err
@@ -76,8 +75,7 @@ func (f *fit) sum() *mat.SymDense {
 	return m
 }
 
-// damping returns the a of optimal features at E‖Px + P^(−ᵀ)y‖² = squares + 2·E[x]ᵀE[y], where
-// squares is E‖Px‖² + E‖P^(−ᵀ)y‖².
+// squares is E‖Px‖² + E‖P^(−ᵀ)y‖², to which damping adds 2·E[x]ᵀE[y].
 func (f *fit) damping(squares float64) float64 {
 	for j, v := range f.meanQuery {
 		squares += 2 * v * f.meanKey[j]
@@ -114,9 +112,8 @@ func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	return damping, q, nil
 }
 
-// shrinkage returns the weight of I that ADERF adds to the second moments of n points of R^d. It is
-// nearly 1 if the points span few directions, and soon negligible for n > d. The minimum bounds the
-// condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
+// shrinkage returns the weight of I in the second moments of ADERF, soon negligible for n > d. The
+// minimum bounds the condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
 func shrinkage(n, d int) float64 {
 	r := float64(d) / float64(n+d)
 	return max(r*r, 0x1p-20)

@@ -9,16 +9,11 @@ import (
 )
 
 // Gradients returns the map ψ(x) = [∇f_1(x) … ∇f_p(x)] from R^d to R^(d·p) with the gradients of
-// the functions f_j(x) = φ(x)ᵀw_j, for the feature map φ = phi and the columns w_j of w (D×p).
-// Gradients is for functions that package ridge has learnt, for example; components.Metric makes a
-// metric of the mean of ∇f∇fᵀ. The map of Gradients has a nil Kernel. Gradients keeps the map phi
-// and a copy of w. For D features in phi and w of D×p, Transform of the map of Gradients costs p
-// times Backward of phi, and 256·(D + d) numbers of scratch memory in each goroutine for points of
-// R^d.
-//
-// Gradients returns an error for a nil phi, a phi that is not Differentiable or has no derivatives,
-// a w without columns or with a number of rows that is not the number of features of phi, gradients
-// too large for memory, and an element of w that is not finite in T.
+// the functions f_j(x) = φ(x)ᵀw_j, for φ = phi and the columns w_j of w (D×p), such as functions
+// that package ridge has learnt. The map of Gradients has a nil Kernel, and keeps phi and a copy of
+// w. For D features in phi and a w with p columns, Transform of the map of Gradients costs p times
+// Backward of phi, and 256·(D + d) numbers of scratch memory in each goroutine. Gradients returns
+// an error for a phi without derivatives and a w without columns or with other than D rows.
 func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
 	w.Check()
 	return build[T](gradientsRecipe[T]{phi, w.Clone()})

@@ -17,12 +17,12 @@ import (
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.
 //
-// SoftmaxOptimal with A = 0 is SoftmaxPositive. With A = a < 0, the factor exp(a‖w‖²) in
-// SoftmaxOptimal damps the features of long frequencies w. OptimalA chooses the number A of
-// SoftmaxOptimal for a set of points. The map of SoftmaxOptimal is a LogMap, and estimates of the
-// kernel are unbiased for frequencies from N(0, I). With m independent N(0, I) frequencies,
-// SoftmaxOptimal with Scale s and A = a has at points x/√s and y/√s of R^d the mean squared error
-// ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m, for p = ‖x+y‖², K = exp(xᵀy).
+// In the formula of SoftmaxOptimal, a is the field A, which OptimalA chooses for a set of points; a
+// < 0 damps the features of long frequencies w, and a = 0 gives SoftmaxPositive. The map of
+// SoftmaxOptimal is a LogMap, and estimates of the kernel are unbiased for frequencies from N(0,
+// I). With m independent N(0, I) frequencies, SoftmaxOptimal has at points x/√s and y/√s of R^d the
+// mean squared error ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m, for p =
+// ‖x+y‖² and K = exp(xᵀy).
 type SoftmaxOptimal struct {
 	Scale float64 // s, above 0
 	A     float64 // a, below 1/8
@@ -64,8 +64,7 @@ func dampable(a float64) error {
 	return nil
 }
 
-// optimalOffsets returns a‖w‖² of each frequency, plus the logarithm of the factor that makes the
-// estimate unbiased.
+// optimalOffsets returns a‖w‖² plus the logarithm of the unbiasing factor, for each frequency.
 func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 	constant := float64(e.in)/4*math.Log1p(-4*a) - math.Log(float64(e.out))/2
 	offsets := make([]T, e.out)
@@ -84,13 +83,13 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 }
 
 // OptimalA returns the number A of SoftmaxOptimal for queries x (n×d), keys y (n'×d) and the kernel
-// exp(scale·xᵀy): (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0 with φ = scale·E‖x+y‖²/d over all pairs of a
-// row of x and a row of y. The number of OptimalA minimises the second moment of the kernel
-// estimate for a pair x, y whose ‖x+y‖² is the mean over all pairs [Likhosherstov et al. 2022]. For
-// GaussianOptimal with the length-scale ℓ, call OptimalA with scale = 1/ℓ². OptimalA takes
-// O((n+n')·d) operations for n queries and n' keys of R^d. OptimalA returns an error if x or y has
-// no rows, if x and y differ in dimension, if scale is not a positive finite number, or if
-// scale·E‖x+y‖² is not finite.
+// exp(scale·xᵀy). With φ = scale·E‖x+y‖²/d over all pairs of a row x and a row y, OptimalA returns
+// (1 − 2φ − √((2φ+1)² + 8φ))/16, which is at most 0.
+//
+// The number of OptimalA minimises the second moment of the kernel estimate for a pair x, y whose
+// ‖x+y‖² is the mean over all pairs [Likhosherstov et al. 2022]. For n queries and n' keys of R^d,
+// OptimalA takes O((n+n')·d) operations. OptimalA returns an error for an x or y without rows, a
+// scale that is not positive, and squared norms that overflow.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err
@@ -117,7 +116,6 @@ func checkSamples[T dense.Float](x, y dense.Matrix[T], scale float64) error {
 	return positive("scale", scale)
 }
 
-// leastMoment returns (1 − 2φ − √((2φ+1)² + 8φ))/16.
 func leastMoment(phi float64) float64 {
 	// Half the root, so that no square overflows.
 	half := math.Hypot(phi+0.5, math.Sqrt(2*phi))
@@ -128,7 +126,6 @@ func leastMoment(phi float64) float64 {
 	return (0.5-phi)/8 - half/8
 }
 
-// moments returns the mean of the rows of x and the mean of their squared norms.
 func moments[T dense.Float](x dense.Matrix[T]) (mean []float64, square float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {

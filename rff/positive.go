@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// positives is a map with positive features and their logarithms.
 type positives[T dense.Float] struct {
 	*features[T]
 	logRow  rowFunc[T]
@@ -15,15 +14,13 @@ type positives[T dense.Float] struct {
 }
 
 // exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx − radius·‖x‖²/2 +
-// offsets[k] + constant. Both signs are in use if a frequency has two features; there are no
-// offsets then.
+// offsets[k] + constant. With both signs there are no offsets.
 type exponent[T dense.Float] struct {
 	slope            T
 	radius, constant float64
 	offsets          []T
 }
 
-// exponential returns the map with features exp(x), for the logarithms x.
 func exponential[T dense.Float](e engine[T], x exponent[T], k kernels.Kernel, law mse.Law) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()

@@ -10,34 +10,27 @@ import (
 )
 
 // pullback multiplies gradients g with respect to features by the transposed Jacobian of a map.
-// With frequencies, the gradient with respect to a point x is
-//
-//	a·Wᵀz + b·v(x),
-//
-// where a·z is the gradient with respect to the projections Wx. v(x) is the direction of the
-// gradient of the factor h of the general scheme, which is x itself if h depends on ‖x‖.
+// With frequencies, the gradient with respect to x is a·Wᵀz + b·v(x), where v(x) is the direction
+// of the gradient of the factor h of a Scheme, x itself if h depends on ‖x‖.
 type pullback[T dense.Float] struct {
 	engine[T]
 	transposer orf.Transposer[T] // nil for a map without frequencies
 
-	// row writes the gradient of a map without frequencies into dx.
 	row func(dx, x, g []T)
 
-	// slope overwrites z by the z of x and g and returns a and b. If projects is set, z holds the
-	// projections of x before the call, and any values otherwise. If width is 0 there is no z, and
-	// Wᵀ is applied to g itself.
+	// slope overwrites z, which holds the projections of x if projects is set, and returns a and b.
+	// If width is 0 there is no z, and Wᵀ is applied to g itself.
 	slope    func(z, x, g []T) (a, b T)
 	width    int // of z, at least the number of frequencies
 	projects bool
 
-	// finish turns a part of Wᵀz into the gradient. x is the same part of the point; z is scratch.
+	// finish turns a part of Wᵀz into the gradient at the same part of x; z is scratch.
 	finish func(dx, x, z []T, a, b T)
 
 	passes pool.Of[pullbackPass[T]]
 	spaces pool.Of[workspace[T]]
 }
 
-// rowwise returns the pullback of a map without frequencies.
 func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 	return &pullback[T]{engine: e, row: row}
 }
@@ -50,15 +43,12 @@ func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a,
 	}
 }
 
-// straight returns a pullback that applies Wᵀ to the gradient g, without projecting points.
 func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{engine: e, transposer: orf.Transposed(e.w), slope: slope, finish: finish}
 }
 
-// scaled finishes the gradient of a map whose factor h is constant.
 func scaled[T dense.Float](dx, _, _ []T, a, _ T) { vecmath.Scale(dx, a) }
 
-// radial finishes the gradient of a map whose h depends on ‖x‖.
 func radial[T dense.Float](dx, x, _ []T, a, b T) {
 	vecmath.Scale(dx, a)
 	vecmath.AddScaled(dx, x, b)
@@ -80,13 +70,11 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// pullbackPass is one run: the epilogue of a projection of g by tiles, or the task of blocks.
 type pullbackPass[T dense.Float] struct {
 	*pullback[T]
 	dst, x, g dense.Matrix[T]
 }
 
-// Finish turns a tile of g·W, for gradients g and frequencies W, into gradients for points.
 func (t *pullbackPass[T]) Finish(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		a, b := t.slope(nil, t.x.Row(i), t.g.Row(i))
@@ -116,7 +104,6 @@ type workspace[T dense.Float] struct {
 	a, b [blockRows]T
 }
 
-// block works on the rows lo ≤ i < hi, at most blockRows of them, through z.
 func (t *pullbackPass[T]) block(lo, hi int) {
 	s := t.spaces.Get()
 	if s.z == nil {

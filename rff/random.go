@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Random returns a map of random features of the kernel k for points of R^d, about as many as the
-// argument features says, with ‖φ(x)‖² = k(x, x) for the features φ(x) of x:
+// Random returns an unbiased map of random features φ of the kernel k for points of R^d, about as
+// many as the argument features says, with ‖φ(x)‖² = k(x, x):
 //
 //	kernels.Gaussian, Matern   Gaussian, Matern with frequencies of orf.GramSchmidt
 //	kernels.Laplacian, Boxes   Laplacian, Boxes
@@ -21,9 +21,8 @@ import (
 //	kernels.Sum, Scaled        Sum; each term has the same share of the features
 //	kernels.Pullback           Compose with the affine map
 //
-// The map is unbiased. Random returns an error for a type of kernel that Random has no features
-// for, parameters of k out of range, a d that does not fit k, fewer than 4 features for a term of a
-// kernels.Sum or too many for memory, and a nil src.
+// Random returns an error for a type of kernel that Random has no features for, parameters of k out
+// of range, a d that does not fit k, and fewer than 4 features for a term of a kernels.Sum.
 func Random[T dense.Float](k kernels.Kernel, features, d int, src rand.Source) (Map[T], error) {
 	if features < 4 {
 		return nil, fmt.Errorf("rff: features = %d, want at least 4", features)

@@ -12,13 +12,10 @@ import (
 )
 
 // Standardise returns the affine map that gives the columns of x (n×d) mean 0 and standard
-// deviation 1: Centre is the mean of the rows and Factors are 1/σ_j, where σ_j is the standard
-// deviation of column j with the divisor n − 1. Standardise gives a column of x that does not vary
-// the factor 0, so that a different value in the column of a later row has no effect. Standard
-// deviations by Standardise have full precision also if only the last digits of a column vary.
-//
-// Standardise returns an error for fewer than two rows, no columns, an element that is not finite,
-// and a column whose standard deviation σ is so large or small that 1/σ is 0 or infinite in T.
+// deviation 1: Centre is the mean of the rows, and Factors are 1/σ_j for the standard deviation σ_j
+// of column j with the divisor n − 1. Standardise gives a column of x that does not vary the factor
+// 0, so that a different value in the column of a later row has no effect. Standardise returns an
+// error for fewer than two rows, no columns, and a σ_j that makes 1/σ_j 0 or infinite in T.
 func Standardise[T dense.Float](x dense.Matrix[T]) (Affine, error) {
 	x.Check()
 	if x.Rows < 2 || x.Cols < 1 {

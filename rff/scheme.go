@@ -18,17 +18,15 @@ import (
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
 // Several goroutines call the functions of a Scheme at once: H and DH once for each point x, F and
-// DF once for each projection wᵀx. The functions of a Scheme must not change a point x or keep an
-// argument. A value NaN or ±Inf of a function in a Scheme makes features NaN or ±Inf.
+// DF once for each projection wᵀx. The functions of a Scheme must not change or keep a point x.
 type Scheme[T dense.Float] struct {
 	// F has at least one function f: for each of m frequencies w, H(x)·f(wᵀx)/√m is a feature of x.
 	F []func(t T) T
 
-	// H is the factor H(x) of all features of a point x; a nil H stands for 1.
+	// H is the factor h(x) of all features of a point x; a nil H stands for 1.
 	H func(x []T) T
 
-	// Kernel is the kernel that the method Kernel of the map returns, nil for no kernel. New does
-	// not check that inner products of features estimate Kernel; package validate does.
+	// Kernel is the kernel of the map, nil for none. New does not check Kernel.
 	Kernel kernels.Kernel
 
 	// DF has the derivatives of the functions in F, one for each. Without DF the map of New has no
@@ -41,15 +39,13 @@ type Scheme[T dense.Float] struct {
 }
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
-// The maps of Draw compute over slices and are several times faster than equal maps of New.
-//
-// New returns an error for a w that is nil or too large for memory, an s without F or with a nil
-// function, different numbers of F and DF, a DH without H or DF, and an H with DF but no DH.
+// The maps of Draw compute over slices and are several times faster than equal maps of New. New
+// returns an error for an s without F or with a nil function, different numbers of F and DF, a DH
+// without H or DF, and an H with DF but no DH.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }
 
-// schemeRecipe has the arguments of New. It is no recipe for a file, which holds no functions.
 type schemeRecipe[T dense.Float] struct {
 	s Scheme[T]
 	w orf.Projection[T]
@@ -113,7 +109,6 @@ func checkScheme[T dense.Float](s Scheme[T]) error {
 
 var errNoDerivatives = errors.New("rff: a map made by New has no derivatives without Scheme.DF")
 
-// schemeLaw returns the law of the estimates over independent rows.
 func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 	f := make([]func(t float64) float64, len(s.F))
 	for k, fk := range s.F {

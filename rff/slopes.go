@@ -7,8 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// waveSlope is the derivative of c·[cos t, sin t] for t = r·Wx, or for t_k = r·gains[k]·(Wx)_k if
-// there are gains.
 func waveSlope[T dense.Float](e engine[T], c, r T, gains []T) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
@@ -35,8 +33,7 @@ func unwave[T dense.Float](z, g []T) {
 	vecmath.AddScaled(cosines, sines, -1)
 }
 
-// trigSlope is the derivative of SoftmaxTrig, c·[cos t, sin t] for t = r·Wx, r = √scale. The factor
-// c depends on x too, and log c has the gradient scale·x.
+// The factor c depends on x too, and log c has the gradient scale·x.
 func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, x, g []T) (a, b T) {
@@ -49,8 +46,7 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 	}, radial[T])
 }
 
-// logSlope is the derivative of [t − ½s‖x‖², −t − ½s‖x‖²] + const, or of its first half, where t =
-// r·Wx and s = radius.
+// the derivative of ±t − ½·radius·‖x‖² for one sign or both, where t = r·Wx
 func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 	s, m := T(radius), e.frequencies()
 	if e.out == m {
@@ -65,8 +61,7 @@ func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 	return p
 }
 
-// expSlope is the derivative of the features φ whose logarithms have the derivative logSlope: it is
-// logSlope of φ·g.
+// expSlope is logSlope of φ·g: the derivative of the features φ.
 func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[T]) *pullback[T] {
 	s, m := T(radius), e.frequencies()
 	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {

@@ -8,13 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Spec is the recipe of a feature map, a value of one of the types of this package: Gaussian,
-// SDERF, Affine and so on. Draw makes the map. Write stores the Spec of a map in a file, under the
-// name of the type. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw
-// draws the numbers from the field Src, which must not be nil in that case. A file of Write holds
-// the Spec of a map with the numbers that were drawn, without Src.
+// Spec is the recipe of a feature map, a value of one of the types of this package such as
+// Gaussian, for Draw. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw
+// draws the numbers, which Write writes, from the field Src, which must then not be nil.
 type Spec interface {
-	// String returns the name with the parameters.
 	fmt.Stringer
 
 	// perFrequency returns the number of features of a frequency, 0 for a map without frequencies.
@@ -30,18 +27,14 @@ var specs = []any{
 
 // Draw makes the feature map of the recipe s over the frequencies w (m×d). The argument w of Draw
 // is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
-// copies the slices of s, and draws all random numbers for the map before Draw returns. For a Spec
-// with positive features, the map that Draw makes is a LogMap.
+// copies the slices of s, and draws all random numbers for the map before Draw returns.
 //
-// Draw returns an error for an s that is nil, a pointer or of another package, a w that is nil, too
-// large for memory, of another distribution than s needs or given to a map without frequencies, a
-// nil Src that is needed, and a field of s outside the range in the documentation of the field.
-// Draw also returns an error for a length-scale, scale or constant factor outside the range of T.
+// Draw returns an error for an s that is a pointer or of another package, a field of s that is out
+// of range or overflows T, a nil Src that is needed, and a w of a wrong law or that s cannot use.
 func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
 	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
 }
 
-// drawn is the recipe of a map of Draw, as files have it.
 type drawn[T dense.Float] struct {
 	Spec     Spec
 	W        orf.Projection[T]

@@ -15,15 +15,14 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Gaussian has the random Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)) [Rahimi &
-// Recht 2007]:
+// Gaussian has Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)) [Rahimi & Recht 2007]:
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
 // Estimates of the kernel by Gaussian are unbiased for frequencies from N(0, I), and feature
-// vectors always have the norm 1. With length-scale ℓ, m independent N(0, I) frequencies and q =
-// ‖x−y‖²/ℓ², the mean squared error of Gaussian is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015];
-// orthogonal frequencies lower the error [Yu et al. 2016].
+// vectors have the norm 1. With m independent N(0, I) frequencies and q = ‖x−y‖²/ℓ², the mean
+// squared error of Gaussian is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal
+// frequencies lower the error [Yu et al. 2016].
 type Gaussian struct {
 	LengthScale float64 // ℓ, in units of x, above 0
 }
@@ -42,8 +41,7 @@ func gaussian[T dense.Float](s Gaussian, e engine[T]) (Map[T], error) {
 
 const sutherland = "Sutherland & Schneider 2015"
 
-// numbers returns n numbers: a copy of known, or draws if known is nil. The second result has them
-// in T. Errors call them name.
+// numbers returns n numbers, a copy of known or draws if known is nil, and the numbers in T.
 func numbers[T dense.Float](name string, known []float64, n int, src rand.Source, draw func(src rand.Source) float64) ([]float64, []T, error) {
 	all := slices.Clone(known)
 	if known == nil {
@@ -59,8 +57,7 @@ func numbers[T dense.Float](name string, known []float64, n int, src rand.Source
 	return all, rounded, each(name, rounded, n)
 }
 
-// trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or for t_k = gains[k]·(Wx)_k
-// and an r of 1 if there are gains.
+// trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or t_k = gains[k]·(Wx)_k.
 func trigonometric[T dense.Float](e engine[T], r T, gains []T, k kernels.Kernel, law mse.Law) *features[T] {
 	norm := T(1 / math.Sqrt(float64(e.frequencies())))
 	row := func(phi, _ []T, from, to int) {
@@ -85,20 +82,15 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 	vecmath.Scale(sines, c)
 }
 
-// Laplacian has the random Fourier features of the Laplacian kernel k(x, y) = exp(−‖x−y‖₁/ℓ)
-// [Rahimi & Recht 2007]:
+// Laplacian has Fourier features of the Laplacian kernel exp(−‖x−y‖₁/ℓ) [Rahimi & Recht 2007]:
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
 // Laplacian needs frequencies of orf.Cauchy or orf.FromMatrix, and feature vectors have the norm 1.
 // Estimates of the kernel k by Laplacian with m frequencies of orf.Cauchy are unbiased, with the
-// mean squared error (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
-//
-// With length-scale ℓ, a share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ of Laplacian exceeds a large t in
-// absolute value, so that a few features in float32 have no correct digit. Features of Laplacian
-// without a correct digit change estimates of the kernel negligibly for points x with ‖x‖₁ below
-// some 10³ length-scales. For Laplacian, centre points x with ‖x‖₁ above some 10³ length-scales, or
-// use float64.
+// mean squared error (1 + k(2x, 2y) − 2k(x, y)²)/(2m). A few features of Laplacian in float32 have
+// no correct digit, which changes estimates negligibly for points x with ‖x‖₁ below some 10³
+// length-scales; centre other points, or use float64.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -120,13 +112,10 @@ func laplacian[T dense.Float](s Laplacian, e engine[T]) (Map[T], error) {
 //	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],  R^d → R^2m,
 //	v_i = g_i·w_i,  g_i = √(2ν/χ_i²)/ℓ,  χ_i² ~ χ²(2ν).
 //
-// Matern multiplies each frequency from N(0, I) by a random gain, which gives the spectral
-// distribution of the Matérn kernel, a multivariate t with 2·Nu degrees of freedom [Rasmussen &
-// Williams 2006, §4.2.1]. Estimates of the kernel by Matern are unbiased for frequencies from N(0,
-// I), and feature vectors have the norm 1. With m independent N(0, I) frequencies, the mean squared
-// error of Matern for the kernel k is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). For Nu = 0.5 a few features
-// of Matern have no correct digit in float32, which does not matter at points x with ‖x‖ below some
-// 10³ length-scales.
+// The random gains g_i of Matern give frequencies w_i from N(0, I) the spectral distribution of the
+// Matérn kernel, a multivariate t with 2ν degrees of freedom [Rasmussen & Williams 2006, §4.2.1].
+// Estimates of k by Matern are unbiased for frequencies from N(0, I), with the mean squared error
+// (1 + k(2x, 2y) − 2k(x, y)²)/(2m) for m independent frequencies. Feature vectors have norm 1.
 type Matern struct {
 	Nu          float64     // ν: 0.5, 1.5 or 2.5
 	LengthScale float64     // ℓ, above 0

@@ -13,21 +13,15 @@ import (
 )
 
 // Sum returns the feature map φ(x) = (√w_1·φ_1(x), …, √w_K·φ_K(x)) that joins the features of K
-// given maps φ_k with weights w_k, from R^d to R^(D_1 + … + D_K). Inner products of features of Sum
-// are weighted sums of those of the K given maps, φ(x)ᵀφ(y) = Σ_k w_k·φ_k(x)ᵀφ_k(y). The Kernel of
-// the map of Sum is kernels.Sum of the kernels of the given maps, each times the weight of the map
-// by kernels.Scaled, or nil if a given map of weight above 0 has a nil Kernel. The map of Sum is
-// exact, unbiased or Differentiable if all given maps are, Paired if one is, and never a LogMap.
-// The features of a map of weight 0 are 0 in the map of Sum, and are not computed. Package
-// ridge/ard learns weights.
+// maps φ_k with weights w_k, so that φ(x)ᵀφ(y) = Σ_k w_k·φ_k(x)ᵀφ_k(y). The Kernel of the map of
+// Sum is kernels.Sum of the weighted kernels of the K maps, or nil if a map of weight above 0 has a
+// nil Kernel. The map of Sum is exact, unbiased or Differentiable if all given maps are, Paired if
+// one is, and never a LogMap. The features of a map of weight 0 are 0, and are not computed.
 //
-// Each method of the map of Sum costs the methods of the K given maps and O(n·D) for n points of
-// R^d and D features, and Backward O(n·d·K) more. Sum copies the slices maps and weights. For Sum
-// no formula of the error of estimates is known, because the given maps may share frequencies.
-//
-// Sum returns an error for no maps, a number of weights that is not the number of maps, a nil map,
-// maps of different dimensions, a weight that is negative, NaN, infinite or has a root outside the
-// range of T, weights that are all 0, and too many features for memory.
+// Each method of the map of Sum costs the methods of the K given maps and O(n·D) for n points and D
+// features. Sum copies the slices maps and weights; package ridge/ard learns weights. Sum returns
+// an error for no maps, a number of weights that is not the number of maps, maps of different
+// dimensions, a weight that is negative or not finite, and weights that are all 0.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	return build[T](sumRecipe[T]{maps, weights})
 }
@@ -81,7 +75,6 @@ func newSum[T dense.Float](r sumRecipe[T]) (Map[T], error) {
 	return join(sumOf(maps, weights, roots), sumOf(keys, weights, roots), r), nil
 }
 
-// sumOf returns the map of Sum, alone. roots are the square roots of weights.
 func sumOf[T dense.Float](maps []Map[T], weights []float64, roots []T) complete[T] {
 	f := &sum[T]{maps: slices.Clone(maps), roots: roots, ends: make([]int, len(maps))}
 	f.in, _ = maps[0].Dims()

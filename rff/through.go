@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/law/residual"
 )
 
-// through is a map computed through other maps, a block of rows at a time. Its functions are nil
-// where those maps have no such method, and shown hides the method of through.
+// Functions of through are nil where the other maps have no such method.
 type through[T dense.Float, S any] struct {
 	blockwise[T, S]
 	keys                        Map[T]
@@ -49,7 +48,6 @@ func (f *through[T, S]) has() (logarithms, derivatives, both bool) {
 
 func (f *through[T, S]) link(keys Map[T], recipe any) { f.keys, f.recipe = keys, recipe }
 
-// complete is a through with the methods of all optional interfaces.
 type complete[T dense.Float] interface {
 	always[T]
 	withLogarithms[T]
@@ -117,7 +115,6 @@ func join[T dense.Float](query, key complete[T], recipe any) Map[T] {
 	return q
 }
 
-// keysRecipe is the map of keys of a map of queries.
 type keysRecipe[T dense.Float] struct{ Of Map[T] }
 
 func newKeys[T dense.Float](r keysRecipe[T]) (Map[T], error) {

@@ -53,33 +53,28 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 // distribution of the noise if rows are exchangeable [Vovk et al. 2005]. If a fit learns
 // length-scales or a metric, errors in Bands must be at rows that took no part in learning.
 type Bands[T dense.Float] struct {
-	// In row i and column j, Errors has the absolute difference |y_ij − f_j(x_i)| of target and
-	// mean of output j at the point x_i, divided by the factors that Relative and Logs describe.
+	// Errors has in row i and column j the absolute difference |y_ij − f_j(x_i)| of target and mean
+	// of output j, divided by the factors that Relative and Logs describe.
 	Errors dense.Matrix[float64]
 
-	// Relative says that Errors are ratios of prediction errors to standard deviations, as
-	// Jackknife computes the ratios, and that bands are wide where standard deviations of Predict
-	// are large. If Relative is false and Logs nil, the bands of an output have one width at all
-	// points, which is right near the rows of the fit only.
+	// Relative says that Errors are ratios of prediction errors to standard deviations, as of
+	// Jackknife, so that bands are wide where standard deviations of Predict are large. If Relative
+	// is false and Logs nil, the bands of an output have one width at all points.
 	Relative bool
 
-	// Logs is a model of the logarithms of prediction errors, for noise that differs between rows,
-	// with the feature map of the model that has the bands. Model.Band multiplies the half width of
-	// output j at x by exp(max(g_j(x), Least_j)) for the mean g_j of output j of Logs. If Logs is
-	// not nil, the numbers in Errors must be the exponentials of the errors that Logs.LeaveOneOut
-	// returns. A nil Logs stands for equal noise of all rows.
+	// Logs is a model of the logarithms of prediction errors, for bands as wide as errors; a nil
+	// Logs stands for equal noise of all rows. Model.Band multiplies the half width of output j by
+	// exp(max(g, Least[j])) for the mean g of Logs. With Logs, Errors must be the exponentials of
+	// the errors that Logs.LeaveOneOut returns.
 	Logs *Model[T]
 
-	// Least has for each output the smallest mean of the model Logs at the rows of the fit. Away
-	// from the rows of the fit, means of Logs may fall further, and Least keeps bands wide.
+	// Least has for each output the smallest mean of the model Logs at the rows of the fit.
 	Least []float64
 }
 
-// WithBands returns a copy of the model with the Bands b, which Model.Write writes too.
-//
-// WithBands returns an error for Errors of a wrong shape or with a number that is negative, NaN or
-// infinite, a zero Logs or one with another number of features or outputs than the model, a Least
-// whose length is not the number of outputs, and an element of Least that is not finite.
+// WithBands returns a copy of the model with the Bands b, which Model.Write writes too. WithBands
+// returns an error for Errors of a wrong shape or with a negative number, a Logs that is zero or
+// has other features or outputs than the model, and a Least of a wrong length.
 func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -140,17 +135,15 @@ func checkErrors(errors []float64, outputs int) error {
 	return nil
 }
 
-// For each row of x and each output, Band returns the mean of Predict and the half width of a band:
-// for rows and targets like those of the fit, a new target lies within the half width of the mean
-// with the probability level. With n errors per output in the Bands of the model, the half width is
-// the ⌈level·(n + 1)⌉-th smallest error of the output, or +Inf if there are too few errors for the
-// level, times the standard deviation of Predict if Bands.Relative is true, and times exp(max(g,
-// least)) for the mean g of Bands.Logs and the element least of Bands.Least. For a model without
-// Bands, Band assumes that the noise is normally distributed.
+// For each row of x and each output, Band returns the mean of Predict and the half width of a band.
+// For rows and targets like those of the fit, a new target lies within the half width of the mean
+// of Band with the probability level. With n errors per output in Bands, the half width is the
+// ⌈level·(n + 1)⌉-th smallest error, times the factors of Bands.Relative and Bands.Logs, or +Inf if
+// n is too small for the level. For a model without Bands, Band assumes that the noise is normally
+// distributed.
 //
 // Away from the rows of the fit, bands are only as good as the standard deviations of Predict: see
-// Samples in docs/regression.md. Band panics where Predict panics, and unless the argument level is
-// between 0 and 1. Cost: as Predict.
+// Samples in docs/regression.md. Band panics where Predict panics, and unless 0 < level < 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

@@ -15,13 +15,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Trial has the score of one feature map in Choose or Classify, or the error of the fit.
+// Trial has the score of one feature map, or the error of the fit.
 type Trial struct {
 	Score float64 // log evidence, or the loss of Classify; NaN if the fit failed
 	Err   error   // of the fit, or nil
 }
 
-// Choice is the result of Choose or Classify: the Model or Classifier of the best feature map.
+// Choice has the Model of Choose or the Classifier of Classify for the best feature map.
 type Choice[T dense.Float] struct {
 	Trials []Trial   // in the order of the maps
 	Best   int       // index of the map with the largest evidence, or with the smallest loss
@@ -36,12 +36,10 @@ type Choice[T dense.Float] struct {
 // the first one of models with equal evidence. The feature maps may differ in length-scales,
 // kernels, frequencies or numbers of features. In Choose each fit determines the variances of noise
 // and weights that the options o do not give. Choose overrates a feature map with parameters learnt
-// from the targets of the same rows, because the evidence (marginal likelihood) of its model is too
-// large: package ridge/automl compares maps with learnt parameters at held-out rows. Without
-// Options.Iterative, Choose reads the rows once per map.
+// from the targets of the same rows: package ridge/automl compares such maps at held-out rows.
 //
-// Choose returns an error for an empty slice maps, a nil map and options out of range, the errors
-// of Sum and of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
+// Without Options.Iterative, Choose reads the rows once per map. Choose returns the errors of Sum,
+// an error for an empty slice maps, and the error of the first map if no map can be fitted.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o Options) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -74,11 +72,11 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	return c, nil
 }
 
-// fitError is an error of a fit to valid rows. Choose goes on with the next map.
+// After a fitError, Choose goes on with the next map.
 type fitError struct{ error }
 
-// try calls fit for each map, and best after a fit whose score times sign is the largest so far. A
-// fitError is returned only if no map can be fitted.
+// try calls best after a fit whose score times sign is the largest so far. A fitError is returned
+// only if no map can be fitted.
 func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fit func(phi rff.Map[T]) (float64, error), best func(i int)) ([]Trial, error) {
 	if len(maps) == 0 {
 		return nil, errors.New("ridge: no maps, want at least 1")
@@ -115,10 +113,9 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fi
 
 // MedianDistance returns the median of the Euclidean distances between pairs of rows of x, or of a
 // random sample of 500 rows: a first length-scale for kernels, in units of x. In few dimensions
-// functions often vary within a fraction of the median distance. Cost: 125,000·d operations.
-//
-// MedianDistance returns an error for fewer than two rows, coordinates that are NaN or infinite, a
-// nil src, and a median of +Inf or 0; the error for 0 names the median of the distances above 0.
+// functions often vary within a fraction of the median distance. For rows of R^d, MedianDistance
+// takes 125,000·d operations. MedianDistance returns an error for fewer than two rows, and a median
+// of +Inf or 0; the error for 0 names the median of the distances above 0.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

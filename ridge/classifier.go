@@ -14,12 +14,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Classifier computes the probabilities of classes c from the features φ(x) of a point x,
+// Classifier computes the probabilities of classes c from features φ(x) of mean φ̄:
 //
 //	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + (φ(x) − φ̄)ᵀw_c.
 //
-// Classifier subtracts the mean φ̄ of the features over the rows of the fit, so that a large mean
-// costs no accuracy in float32. A Classifier never changes, and goroutines may share a Classifier.
+// A Classifier never changes, and goroutines may share a Classifier.
 type Classifier[T dense.Float] struct {
 	phi     rff.Map[T]
 	mean    []T             // φ̄
@@ -32,13 +31,12 @@ type Classifier[T dense.Float] struct {
 // Labels returns the texts of the classes from ClassifyOptions.Labels, or nil.
 func (c *Classifier[T]) Labels() []string { return slices.Clone(c.labels) }
 
-// Map returns the feature map of the classifier.
 func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 
 // For each row x of the argument x, Probabilities writes the probabilities P(c|x) of all classes c
-// into a row of dst, and returns dst; a zero dst is allocated. The result dst of Probabilities must
-// not overlap x. Probabilities panics if the shape of x or dst does not fit. For n rows and D
-// features, Probabilities costs n transforms by the map and n·D multiply-adds in T per class.
+// into a row of dst, and returns dst; a zero dst is allocated. The argument dst must not overlap x,
+// and Probabilities panics for shapes that do not fit. For n rows and D features, Probabilities
+// takes n transforms by the map and n·D multiply-adds in T per class.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.phi == nil {
 		panic(errNoClassifier.Error())

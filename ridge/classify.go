@@ -35,13 +35,11 @@ type ClassifyOptions struct {
 	// class. Nil stands for 1. A factor above 1 raises the probabilities of the class.
 	ClassWeights []float64
 
-	// Labels has a text in UTF-8 for each class, and the file of the classifier contains the texts.
-	// Nil stands for none.
+	// Labels has a text for each class, for the file of the classifier; nil means none.
 	Labels []string
 }
 
-// sampledRows is the largest number of rows at which Classify computes the loss, unless there are
-// more classes.
+// Classify computes the loss at so many rows at most, unless there are more classes.
 const sampledRows = 2048
 
 // Classify fits a classifier for each feature map and returns the classifier of least leave-one-out
@@ -54,12 +52,12 @@ const sampledRows = 2048
 // Classify chooses the penalty λ, the inverse temperature β and, if the loss falls clearly, a
 // mixture of the means f_c that minimise the loss at the rows, or at 2048 of more rows: see
 // Classification in docs/regression.md. The loss of Classify is too small for a map whose
-// parameters were learnt from the targets of the rows. For a map of D features, Classify reads n
-// rows once, for n feature transforms, n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
+// parameters were learnt from the targets of the rows.
 //
-// Classify returns an error for an empty slice maps, a nil map, options out of range, a target that
-// is not a class, a class without rows of a weight above 0 and rows that Sums.Add refuses, the
-// error of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
+// For a map of D features, Classify reads n rows once, for n feature transforms, n·D²/2
+// multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ. Classify returns an error for an empty slice
+// maps, a target that is not a class, a class without rows of a weight above 0, and the error of
+// the first map if no map can be fitted.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Choice[T], error) {
 	var c Choice[T]
 	if err := argument.Context("ridge", ctx); err != nil {
@@ -173,7 +171,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	return found, loss, nil
 }
 
-// newClassifier returns the classifier with the scores (β·f, 1)·M of the means f of g.
+// The scores are (β·f, 1)·M for the means f of g.
 func newClassifier[T dense.Float](phi rff.Map[T], g features.Regression, beta float64, mixed dense.Matrix[float64], labels []string) *Classifier[T] {
 	width, classes := g.Weights.Rows, g.Weights.Cols
 	c := &Classifier[T]{phi: phi, mean: make([]T, width), weights: dense.New[T](width, classes), offset: make([]T, classes), labels: slices.Clone(labels)}
@@ -194,8 +192,8 @@ func newClassifier[T dense.Float](phi rff.Map[T], g features.Regression, beta fl
 	return c
 }
 
-// indicators returns the rows of b of weights above 0 and their classes. The rows have an output
-// for each class, 1 for their own and 0 for others, and weights times the factors of the classes.
+// indicators returns the rows of b of weights above 0, with an output for each class, and weights
+// times the factors of the classes.
 func indicators[T dense.Float](b Block[T], classes int, factors []float64) (one Block[T], labels []int, err error) {
 	var at []int
 	for i := range b.X.Rows {
@@ -218,7 +216,6 @@ func indicators[T dense.Float](b Block[T], classes int, factors []float64) (one 
 	return one, labels, nil
 }
 
-// losses computes losses of leave-one-out at the sampled rows.
 type losses struct {
 	phi     dense.Matrix[float64] // features minus their mean
 	labels  []int
@@ -244,7 +241,7 @@ func (l *losses) temperature(g *features.Regression, factor *cholesky.Factor) (b
 	return temperatureOf(l.scores, l.labels, l.shares)
 }
 
-// halves returns ‖R⁻ᵀφ_i‖² for the rows φ_i of phi, by a solution of RᵀV = φ.
+// halves returns ‖R⁻ᵀφ_i‖² for the rows φ_i of phi.
 func halves(factor *cholesky.Factor, phi dense.Matrix[float64]) []float64 {
 	space := bandSpaces.Get()
 	defer bandSpaces.Put(space)

@@ -52,10 +52,10 @@ func triangular(n int) int { return n * (n + 1) / 2 }
 
 // UnmarshalBinary replaces the receiver s by the Sums that data encodes. The receiver s must come
 // from NewSums for the element type, feature map and number of outputs of the encoded Sums.
-// UnmarshalBinary compares the features of s and of the encoded Sums at a few points.
 // UnmarshalBinary returns an error and keeps s if bytes are damaged, or if the encoded Sums have
-// another type, map or number of outputs. The checksum in data detects damage, not forgery; forged
-// Sums are at worst wrong. UnmarshalBinary allocates memory in proportion to the length of data.
+// another type, number of outputs, or features at a few points. The checksum in data detects
+// damage, not forgery; forged Sums are at worst wrong. UnmarshalBinary allocates memory in
+// proportion to the length of data.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	r, err := archive.Unmarshal[T, sumsRecipe](data, "ridge", "sums")
 	if err != nil {

@@ -1,11 +1,10 @@
 // Package ridge learns functions from data with the feature maps of package rff. Bayesian ridge
-// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′), for n·D²
-// operations in place of n³:
+// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′):
 //
 //	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω),  λ = σ²/s².
 //
 // σ² is the noise of an output, s² the prior variance, and ω the weight of a row. Package
-// ridge/automl chooses all of them and the map. What to call:
+// ridge/automl chooses all of them and the map.
 //
 //	fit rows in memory or in files           Fit
 //	predict, with error bars                 Model.Predict; means alone, far cheaper: Model.Mean
@@ -21,6 +20,7 @@
 //	probabilities of classes, texts          Classify, CSV.ReadLabels
 //	files                                    Model.Write, ReadModel, ReadClassifier
 //
-// Sums and fits are float64 for rows of either type. docs/regression.md has the formulas, the
-// format of files, and the references.
+// The error of a function reports nil maps and sources, NaN and infinite numbers, shapes that do
+// not fit, options out of range, sizes beyond memory, and the end of ctx; a nil ctx panics.
+// docs/regression.md has the formulas, the format of files, and the references.
 package ridge

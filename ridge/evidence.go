@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 )
 
-// problem is the regression of given sums for any λ.
 type problem struct {
 	ctx      context.Context
 	opts     Options
@@ -29,16 +28,13 @@ type problem struct {
 const (
 	unit = 0x1p-53 // unit roundoff of float64
 
-	// margin is the least λ in units of the rounding of ΦᵀΦ. The relative error of a fit is about
-	// 1/margin.
+	// margin is the least λ in units of the rounding of ΦᵀΦ; the error of a fit is about 1/margin.
 	margin = 1 << 10
 
-	// least and most bound yᵀy and the trace of ΦᵀΦ. Outside of these bounds products underflow or
-	// overflow, and variances are wrong.
+	// Outside of these bounds of yᵀy and the trace of ΦᵀΦ products underflow or overflow.
 	least, most = 0x1p-900, 0x1p900
 )
 
-// newProblem returns the problem for the sums about the means, or about zero without an intercept.
 func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if err := m.checkFit(); err != nil {
 		return nil, err
@@ -75,8 +71,7 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if !(p.trace == 0 || p.trace >= least && p.trace <= most) {
 		return nil, fmt.Errorf("ridge: the squares of the features have the sum %.3g, want 0 or a number from %.0e to %.0e: scale the features", p.trace, least, most)
 	}
-	// Element (i, j) has a random error of about 4·u·√(s_ii·s_jj), and the norm of a random D×D
-	// matrix is about 2√D times the size of an element.
+	// Element (i, j) has an error of about 4·u·√(s_ii·s_jj), and a random D×D matrix the norm 2√D.
 	p.rounding = 8 * unit * math.Sqrt(largest*p.trace)
 	if p.single = m.single != nil; p.single {
 		p.rounding = max(p.rounding, singleMargin/margin*m.single.norm(&m.square))
@@ -94,8 +89,7 @@ func (m *moments) checkFit() error {
 	return nil
 }
 
-// evidenceTerms returns the number of contrasts of the targets, and the terms of the evidence that
-// depend on the weights alone.
+// evidenceTerms returns the number of contrasts of the targets, and terms of the weights alone.
 func (m *moments) evidenceTerms(o Options) (n, constant float64) {
 	if o.NoIntercept {
 		return m.rows, -m.logWeight
@@ -103,7 +97,6 @@ func (m *moments) evidenceTerms(o Options) (n, constant float64) {
 	return m.rows - 1, math.Log(m.weight) - m.logWeight
 }
 
-// fit is the solution for one λ.
 type fit struct {
 	factor       *cholesky.Factor
 	weights      dense.Matrix[float64]
@@ -134,7 +127,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		for i := range f.weights.Rows {
 			rest -= p.cross.At(i, j) * f.weights.At(i, j)
 		}
-		// rest has a rounding of about 10·u·yᵀy. The evidence multiplies it by ½·rows/rest.
+		// rest has a rounding of about 10·u·yᵀy, and the evidence multiplies it by ½·rows/rest.
 		if !(rest > 1024*unit*p.rows*p.squares[j]) {
 			f.hidden = true
 			rest = max(rest, 0)
@@ -146,7 +139,6 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 	return f, nil
 }
 
-// chooseRatio returns λ: the given λ, or the λ of maximum evidence.
 func (p *problem) chooseRatio() (float64, error) {
 	low := margin * p.rounding
 	if ratio, given := p.opts.ratio(); given {
@@ -204,8 +196,7 @@ func (o Options) checkNoise(n float64, squares []float64) error {
 
 const gridSteps = 10
 
-// maximise returns an approximate maximum of f and its value: from the best point of a grid by
-// golden sections and parabolas [Brent 1973] to the tolerance.
+// maximise searches from the best point of a grid by golden sections and parabolas [Brent 1973].
 func maximise(low, high, tolerance float64, f func(x float64) float64) (at, value float64) {
 	const most = 40
 	step := (high - low) / gridSteps

@@ -16,8 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits, for the kernel k of
-// the map of a model.
+// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits.
 type exact[T dense.Float] struct {
 	rows dense.Matrix[T] // x_i, n×d
 	*gramian.Expansion
@@ -27,7 +26,6 @@ func newExact[T dense.Float](k kernels.Kernel, rows dense.Matrix[T], a dense.Mat
 	return &exact[T]{rows, gramian.NewExpansion(k, dense.Copy(dense.Matrix[float64]{}, rows), a)}
 }
 
-// at returns b_j + Σ_i a_ij·k(x, x_i) for the rows of x.
 func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 	sums := dense.New[float64](x.Rows, len(b))
 	for i := range sums.Rows {
@@ -42,15 +40,14 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 //	f_j(x) = b_j + Σ_i a_ij·k(x, x_i).
 //
 // The rows x_i are those of the argument x of WithKernel, and kernelridge.Fit computes the
-// coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise. For a
-// model from WithKernel, Weights returns zero weights and the intercepts b. Standard deviations of
-// a model from WithKernel come from the features and the argument noise, and are too large if the
-// features have few landmarks. For a model from WithKernel, LogEvidence returns 0, and LeaveOneOut,
-// Jackknife and Gradient return an error.
+// coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise.
+// Standard deviations of a model from WithKernel come from the features and the argument noise, and
+// are too large if the features have few landmarks. For a model from WithKernel, LogEvidence and
+// the weights of Weights are 0, and LeaveOneOut, Jackknife and Gradient return an error.
 //
-// WithKernel returns an error for a zero model, a map without a kernel, shapes that do not fit,
-// numbers that are not finite, and noise ≤ 0. For each row, Mean of the returned model computes n
-// values of the kernel, one for each of the n rows of the argument x of WithKernel.
+// For each row, Mean of the returned model computes n values of the kernel, one for each of the n
+// rows of the argument x of WithKernel. WithKernel returns an error for a zero model, a map without
+// a kernel, and noise ≤ 0.
 func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -97,14 +94,12 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 }
 
 // Classifier returns a classifier whose scores are the means of the receiver m, a model of class
-// indicators y: the element y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument
-// leftOut has the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i or a group of row i, such as
-// those of LeaveOneOut or of kernelridge.Fit. From the errors leftOut, Classifier computes the
-// inverse temperature and the mixture of scores of least loss, as Classify does, and returns the
-// loss too. The argument labels of Classifier has the texts of classes as ClassifyOptions.Labels.
-//
-// Classifier returns an error for a zero model, shapes that do not fit, rows of y that are no
-// indicators, elements of leftOut that are not finite, and labels that do not fit.
+// indicators y: y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument leftOut has
+// the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i, such as those of LeaveOneOut or of
+// kernelridge.Fit. From the errors leftOut, Classifier computes the inverse temperature and the
+// mixture of scores of least loss, as Classify does, and returns the loss too. The argument labels
+// of Classifier has the texts of classes as ClassifyOptions.Labels. Classifier returns an error for
+// a zero model, and rows of y that are no indicators.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
 	if m.phi == nil {
 		return nil, 0, errNoModel
@@ -152,7 +147,6 @@ func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matr
 	}, loss, nil
 }
 
-// score returns column j of (β·f, 1)·M.
 func score(f []float64, beta float64, mixed dense.Matrix[float64], j int) float64 {
 	v := mixed.At(len(f), j)
 	for l, mean := range f {

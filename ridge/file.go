@@ -18,9 +18,8 @@ import (
 // Write writes the model with the feature map to w as one safetensors file, which NumPy reads.
 // docs/regression.md lists the arrays. The documentation of rff.Write lists the feature maps that
 // Write supports and the parts that files of all types have. For D features and p outputs the file
-// of Write has about 4·D² + 8·D·p bytes and those of the feature map.
-//
-// Write returns an error for a feature map that rff.Write refuses, and the errors of w.
+// of Write has about 4·D² + 8·D·p bytes and those of the feature map. Write returns an error for a
+// feature map that rff.Write refuses, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
@@ -28,8 +27,7 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return write(w, m)
 }
 
-// Write writes the classifier with the feature map to w, as Model.Write writes a model. For D
-// features the file of a classifier has D·(classes + 1) numbers of T and those of the feature map.
+// Write writes the classifier with the feature map to w, as Model.Write writes a model.
 func (c *Classifier[T]) Write(w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
@@ -48,12 +46,11 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
-// ReadClassifier reads a classifier that Classifier.Write has written, as ReadModel reads a model.
+// ReadClassifier reads a classifier that Classifier.Write has written, as ReadModel does.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 
-// learnt is a *Model[T] or a *Classifier[T].
 type learnt[T dense.Float] interface{ recipe() recipe[T] }
 
 func write[T dense.Float](w io.Writer, m learnt[T]) error {
@@ -73,7 +70,6 @@ func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
 	return m, nil
 }
 
-// recipe lists the parts of a file: its exported fields.
 type recipe[T dense.Float] interface {
 	check() error
 	make() learnt[T] // after check
@@ -94,7 +90,6 @@ func register[T dense.Float]() {
 	asPart[T, *Classifier[T]](map[string]any{"Classifier": classifierRecipe[T]{}, "KernelClassifier": kernelClassifierRecipe[T]{}})
 }
 
-// asPart lets files of other packages have an M as a part.
 func asPart[T dense.Float, M learnt[T]](kinds map[string]any) {
 	registry.RegisterFunc(func(m M) (any, error) { return m.recipe(), nil })
 	registry.Register(kinds, func(r any) (m M, err error) {

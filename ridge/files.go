@@ -94,32 +94,29 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// rowsOfBlock limits a block to 2²⁰ numbers, so that reading a block of many columns takes about as
-// long as a block of 128.
+// A block has at most 2²⁰ numbers, so that many columns take about as long to read as 128.
 func rowsOfBlock(columns int) int { return max(1, min(blockSize, 1<<20/max(1, columns))) }
 
 // byteOrderMark begins UTF-8 files of some programs.
 const byteOrderMark = "\ufeff"
 
-// CSV reads rows from a file of comma-separated numbers, a block at a time.
 type CSV[T dense.Float] struct {
 	Path   string
 	Header bool // whether the first line has names
 	Comma  rune // the separator; 0 for a comma
 
-	// Targets are the indices of the columns of targets, from 0 on. A nil Targets stands for the
-	// last column, and []int{} for no targets.
+	// Targets are indices of columns; nil stands for the last column, and []int{} for none.
 	Targets []int
 
-	// Labels are the texts that name classes in the target columns, such as ReadLabels returns. The
-	// target of a row is the index in Labels of the text of the row. Nil stands for numbers.
+	// Labels are the texts that name classes in the target columns, whose indices in Labels become
+	// the targets; nil stands for numbers.
 	Labels []string
 
 	found map[string]int // the texts that ReadLabels has found, or nil
 }
 
-// ReadLabels returns the different texts of the target columns in ascending order, without blanks
-// before and after texts. ReadLabels reads the file once, and returns the errors of CSV.Blocks.
+// ReadLabels reads the file once and returns the different texts of the target columns in ascending
+// order, without blanks before and after texts.
 func (f CSV[T]) ReadLabels() ([]string, error) {
 	f.found = map[string]int{}
 	for _, err := range f.Blocks() {
@@ -237,7 +234,6 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// notANumber says why a text is not a number, and what to do about a missing value.
 func notANumber(text string) string {
 	switch strings.ToLower(text) {
 	case "", "na", "n/a", "null", "none", "?":

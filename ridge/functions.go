@@ -30,7 +30,6 @@ type Functions[T dense.Float] struct {
 	draws
 }
 
-// draws is the part of Functions that does not depend on T.
 type draws struct {
 	mean    []float64             // φ̄; zeros without an intercept
 	weights dense.Matrix[float64] // a column for each function
@@ -63,7 +62,6 @@ func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dense.Copy(dst, values)
 }
 
-// prior returns (φ − φ̄)ᵀw for the rows φ − φ̄ of phi.
 func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 	values := dense.New[float64](phi.Rows, len(d.offset))
 	matmul.Mul(1, phi, d.weights, 0, values)
@@ -73,11 +71,9 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 // Sample draws n functions from the posterior of output j: weights w = μ_j + σ_j·R⁻¹z for the
 // posterior mean μ_j, the covariance σ_j²·(RᵀR)⁻¹ and z ~ N(0, I), and intercepts from the
 // posterior of the intercept. Functions of Sample have the means and variances of Posterior,
-// without the part of the variance outside of the span of landmarks. With many rows, the variance
-// of functions of Sample far from all rows is too small: see Pathwise.
-//
-// Sample returns an error for n below 1, an output j that the model lacks, functions that memory
-// cannot hold, and a nil src. With D features, Sample costs D²/2 multiply-adds per function.
+// without the part of the variance outside the span of landmarks. With many rows, the variance of
+// functions far from all rows is too small: see Pathwise. With D features, Sample takes D²/2
+// multiply-adds per function. Sample returns an error for n < 1 and a j that is no output.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -122,12 +118,11 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
 // Far from all rows, functions of Pathwise vary as much as the prior. If the feature map has
-// landmarks, Pathwise draws functions of the prior with 2048 features of rff.Random.
-//
-// Pathwise returns an error where Model.Sample or Sums.Add returns one, for an x without rows, a
-// map without a kernel, a weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel
-// matrix that is singular to rounding. For N rows Pathwise costs N² values of the kernel, N³/6
-// multiply-adds, and N² numbers of memory.
+// landmarks, Pathwise draws functions of the prior with 2048 features of rff.Random. Pathwise
+// returns the errors of Model.Sample and Sums.Add, and an error for an x without rows, a map
+// without a kernel, a weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel
+// matrix that is singular to rounding. For N rows Pathwise takes N² values of the kernel, N³/6
+// multiply-adds and N² numbers of memory.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -163,8 +158,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	return &Functions[T]{prior, source, *d}, nil
 }
 
-// priorFeatures is the number of features of functions of the prior, if those of the model vanish
-// far from landmarks.
+// priorFeatures is the number of features of the prior if those of the model vanish far away.
 const priorFeatures = 2048
 
 func checkPathwise(rows, n int) error {
@@ -177,8 +171,6 @@ func checkPathwise(rows, n int) error {
 	return nil
 }
 
-// pathwise draws n functions of the prior and corrects them by the points with the features phi and
-// the targets y of output j.
 func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []float64, kernel kernels.Kernel, n, j int, src rand.Source) (*draws, error) {
 	if kernel == nil {
 		return nil, errors.New("ridge: the map has no kernel")

@@ -15,25 +15,22 @@ import (
 )
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for so many
-// features D that D² numbers do not fit into memory or D³ operations take too long. For D features,
-// r = Rank, and k outputs and samples together, a fit takes 8·D·(2r + 5k) bytes, and a pass over n
-// rows n feature transforms and 2n·D·max(k, 16) multiply-adds: see More features in
-// docs/regression.md.
+// features that a direct fit takes too much memory or time. For D features, r = Rank, and k outputs
+// and samples together, a fit takes 8·D·(2r + 5k) bytes, and a pass over n rows n feature
+// transforms and 2n·D·max(k, 16) multiply-adds.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most the number of rows and the number D of
-	// features. With D features, a Rank of 0 stands for min(256, D/16), at least 16, and −1 for no
-	// preconditioner. The pass that builds a preconditioner of rank r takes r/k times as long as a
-	// pass for k outputs and samples. A larger Rank saves passes if the penalty λ is small and rows
-	// are many.
+	// features; 0 stands for min(256, D/16), at least 16, and −1 for no preconditioner. A larger
+	// Rank saves passes over the rows if λ is small and rows are many.
 	Rank int
 
-	// Samples is the number S of samples of the posterior, at least 2, from which standard
-	// deviations, the evidence and drawn functions come. 0 stands for 15. With S samples, the
-	// relative standard error of a standard deviation is √(1/(2S)).
+	// Samples is the number S of samples of the posterior, at least 2, for standard deviations, the
+	// evidence and drawn functions; 0 stands for 15. With S samples, the relative standard error of
+	// a standard deviation is √(1/(2S)).
 	Samples int
 
-	// Tolerance bounds the root mean square difference of the fitted means at the rows from those
-	// of the exact solution, in standard deviations of the targets; 0 stands for 10⁻⁴.
+	// Tolerance bounds the root mean square difference of the fitted means at the rows from the
+	// exact solution, in standard deviations of the targets; 0 stands for 10⁻⁴.
 	Tolerance float64
 
 	// MaxIterations is the largest number of passes of conjugate gradients; 0 stands for 1000.
@@ -44,7 +41,6 @@ type Iterative struct {
 	// unit of Tolerance.
 	Progress func(iterations int, bound float64)
 
-	// Src draws the random numbers of the preconditioner and of the samples.
 	Src rand.Source
 }
 
@@ -59,7 +55,6 @@ type NotConverged struct {
 	Cause            error   // the error of the context of kernelridge.Fit, or nil
 }
 
-// Error returns a text that describes how far the iterations of the fit came.
 func (e *NotConverged) Error() string {
 	why := "want more iterations, a larger Rank or a larger Noise/Prior"
 	switch {
@@ -142,11 +137,9 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 	return &Model[T]{phi, sums.source, *p, nil}, stop
 }
 
-// chosenFeatures is the largest number of features with which chooseRatio fits.
 const chosenFeatures = 4096
 
-// chooseRatio returns the λ of maximum evidence, of the direct solution with all features, or with
-// most of more features. These estimate the same kernel.
+// Most of more features estimate the same kernel.
 func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options, most int) (float64, error) {
 	if _, width := phi.Dims(); width > most {
 		phi = some[T]{phi, most}
@@ -198,8 +191,7 @@ type iteration struct {
 	rng     *rand.Rand
 }
 
-// fit returns the posterior. If the error is a *NotConverged, the posterior is that of the current
-// weights.
+// If the error is a *NotConverged, the posterior is that of the current weights.
 func (f *iteration) fit(ctx context.Context, rows passes) (*posterior, error) {
 	m := &f.moments
 	squares, cross := m.about(!f.opts.NoIntercept)
@@ -249,7 +241,7 @@ func (f *iteration) fit(ctx context.Context, rows passes) (*posterior, error) {
 	return p, nil
 }
 
-// rightSides returns [ΦᵀΩy ΦᵀΩ^½ε₁ + √λ·ε₂] with normal ε for the samples, and the trace of ΦᵀΩΦ.
+// rightSides returns [ΦᵀΩy ΦᵀΩ^½ε₁ + √λ·ε₂] with normal ε, and the trace of ΦᵀΩΦ.
 func (f *iteration) rightSides(ctx context.Context, rows passes, cross dense.Matrix[float64]) (right dense.Matrix[float64], trace float64, err error) {
 	width, outputs := cross.Rows, cross.Cols
 	drawn := dense.New[float64](width, f.Samples)
@@ -282,7 +274,7 @@ func (f *iteration) rightSides(ctx context.Context, rows passes, cross dense.Mat
 	return right, trace, err
 }
 
-// bounds returns bounds of the root mean square errors of the means at the rows: ‖r‖/(2√(λΣω)).
+// bounds bounds the root mean square errors of the means at the rows: ‖r‖/(2√(λΣω)).
 func (f *iteration) bounds(at *conjugate.Solution) []float64 {
 	bounds := make([]float64, len(f.moments.targets))
 	for i := range at.Residual.Rows {
@@ -296,7 +288,6 @@ func (f *iteration) bounds(at *conjugate.Solution) []float64 {
 	return bounds
 }
 
-// bound returns the largest bound in units of the standard deviation of the targets.
 func (f *iteration) bound(at *conjugate.Solution, squares []float64) float64 {
 	largest := 0.0
 	for j, v := range f.bounds(at) {

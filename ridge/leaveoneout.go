@@ -5,29 +5,28 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// For row i and output j, LeaveOneOut writes the error y_ij − f_j^(−i)(x_i) of a prediction into
-// dst and returns dst, where f^(−i) is the mean of a model with equal penalty λ, fitted to all rows
-// except row i:
+// For row i and output j, LeaveOneOut writes the error y_ij − f_j^(−i)(x_i) into dst and returns
+// dst, where f^(−i) is the mean of a model with equal penalty λ and without row i:
 //
 //	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
 //
 // The arguments x, y and weights of LeaveOneOut are some or all rows of the fit, as for Sums.Add.
 // LeaveOneOut writes NaN for a row whose prediction no other row determines. LeaveOneOut allocates
-// dst if dst is zero, and dst may be y. LeaveOneOut returns an error where Sums.Add returns one,
-// and for a model from WithKernel. Cost: as Predict.
+// dst if dst is zero, and dst may be y. LeaveOneOut has the cost of Predict, and returns the errors
+// of Sums.Add and an error for a model from WithKernel.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }
 
-// For each row x_i of x, Variances returns the means of the values f_j(x_i) of all outputs j, and
-// two parts g_i and r_i of the variance of f_j(x_i) in units of the noise variance σ_j²,
+// For each row x_i of x, Variances returns the mean of each output, and the parts g_i and r_i of
+// the variance of each output in units of the noise variance:
 //
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //
-// With the noise variance σ_j² of output j and the results g and r of Variances, the standard
-// deviation of Posterior is σ_j·√(g_i + r_i). The result r is 0 unless the feature map has
-// landmarks. Row i of the fit with weight ω_i has the leverage ω_i·g_i for the result g, and all
-// leverages sum to DegreesOfFreedom. Variances panics where Predict panics, at the cost of Predict.
+// With the noise variance σ_j² of output j, the standard deviation of Posterior is σ_j·√(g_i +
+// r_i). The result r of Variances is 0 unless the feature map has landmarks. Row i of the fit with
+// weight ω_i has the leverage ω_i·g_i; leverages sum to DegreesOfFreedom. Variances panics where
+// Predict panics.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

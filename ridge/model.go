@@ -34,9 +34,8 @@ type Options struct {
 	// NoIntercept removes the intercept b from the model b + φ(x)ᵀw.
 	NoIntercept bool
 
-	// Iterative lets Fit and Choose solve the regression by conjugate gradients in passes over the
-	// rows, with memory in proportion to the number D of features, not to D². A nil Iterative
-	// stands for the direct solution.
+	// Iterative, if not nil, lets Fit and Choose solve the regression by conjugate gradients, with
+	// memory in proportion to the number D of features, not to D².
 	Iterative *Iterative
 }
 
@@ -82,21 +81,17 @@ type Model[T dense.Float] struct {
 	exact *exact[T] // or nil
 }
 
-// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. Fit returns an
-// error where Sum or Sums.Fit returns one. A nil ctx panics.
+// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. Fit returns the
+// errors of Sum and Sums.Fit. The model of Fit does not depend on GOMAXPROCS.
 //
 // Without Options.Iterative, Fit reads rows of files once. For a Block[float32] without Weights, of
-// at least 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, at
-// 0.6 of the cost, and measures the matrix E of rounding errors of the sums: Fit sums again in
-// float64 unless the penalty λ > 64·‖E‖. Model.Accuracy tells whether Fit summed products in
-// float32.
+// at least 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, and
+// measures the matrix E of rounding errors of the sums: Fit sums again in float64 unless the
+// penalty λ > 64·‖E‖. Model.Accuracy tells whether Fit summed products in float32.
 //
-// With Options.Iterative, Fit reads the rows once each for the means, the right sides of linear
-// systems and the preconditioner, once for the penalty λ if the options do not determine λ, and
-// once for each of some tens of iterations. If the iterations end before the tolerance is reached,
-// Fit returns the model so far and a *NotConverged. With Options.Iterative, Fit also returns the
-// errors of Sum and of ctx, and an error for a penalty λ too small for float64 or rows that differ
-// from pass to pass. The model of Fit does not depend on GOMAXPROCS.
+// With Options.Iterative, Fit reads the rows some tens of times. If the iterations end before the
+// tolerance is reached, Fit returns the model so far and a *NotConverged. With Options.Iterative,
+// Fit also returns an error for a λ too small for float64 or rows that differ between passes.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -135,16 +130,13 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 // and targets.
 //
 // If o.Ratio is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one
-// for all outputs. If o.Noise and o.Prior are both 0, every output has the variances σ² and s² of
-// maximum evidence for the shared penalty λ = σ²/s². The penalty λ is at least 2¹⁰ times the
-// rounding error of the Sums: see Noise and prior in docs/regression.md.
+// for all outputs. The penalty λ is at least 2¹⁰ times the rounding error of the Sums: see Noise
+// and prior in docs/regression.md. With D features, Fit costs D³/3 multiply-adds for a given
+// penalty λ, and about 25·D³/6 more to choose λ, and needs memory for 5/2·D² numbers of float64.
 //
-// With D features, Fit costs D³/3 multiply-adds for a given penalty λ, and about 25·D³/6 more to
-// choose λ, and needs memory for 5/2·D² numbers of float64, of which the model keeps D²/2.
-//
-// Fit returns an error for options out of range, no rows, sums that are not finite, sums of squares
-// of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given
-// noise, a penalty λ too small for the rounding of the sums, and the end of ctx. A nil ctx panics.
+// Fit returns an error for no rows, sums that are not finite, sums of squares of targets or
+// features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given noise, and a
+// penalty λ too small for the rounding of the sums.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -156,7 +148,6 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	return &Model[T]{s.phi, s.source, *p, nil}, nil
 }
 
-// Map returns the feature map of the model.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // Weights returns copies of the posterior means w of the regression weights, a column for each
@@ -181,10 +172,8 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 // variances of larger LogEvidence are more likely. LogEvidence is 0 for a model from WithKernel.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
-// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
-// matrix H that maps targets y to fitted values ŷ = Hy: Σ λ_i/(λ_i + λ) for the penalty λ and the
-// eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ for features φ, plus 1 for an intercept. Cost: D²/2
-// multiply-adds.
+// DegreesOfFreedom returns the effective number of parameters of each output: Σ λ_i/(λ_i + λ) for
+// the penalty λ and the eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ, plus 1 for an intercept.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -202,28 +191,22 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 
 // Accuracy says how far a model may be from the exact solution of the ridge regression.
 type Accuracy struct {
-	// SinglePrecision reports whether Fit has summed the products of features in float32.
-	// SinglePrecision is false for a model from ReadModel.
+	// SinglePrecision reports whether Fit has summed products in float32; false after ReadModel.
 	SinglePrecision bool
 
-	// Samples is the number of samples of the posterior from which standard deviations, the
-	// evidence and drawn functions are estimated, or 0 if all three are exact.
+	// Samples is the number of samples of the posterior, or 0 if the posterior is exact.
 	Samples int
 
 	// Bound has for each output, in units of the targets, the bound ‖r‖/(2√(λΣω)) of the weighted
 	// root mean square difference of the means at the rows from the exact solution, for the
-	// residual r of the linear system, the penalty λ and row weights ω; Bound is nil for the direct
-	// solution. At any point x the mean differs from that of the exact solution by at most ‖φ(x) −
-	// φ̄‖·‖r‖/λ for the residual r, the penalty λ and features φ of mean φ̄.
+	// residual r of the linear system and row weights ω; nil for the direct solution.
 	Bound []float64
 
-	// LogEvidence is the standard error of Model.LogEvidence: p/2 times the standard error of log
-	// det A for p outputs and the posterior covariances σ²A⁻¹. Two models of equal rows and random
+	// LogEvidence is the standard error of Model.LogEvidence. Two models of equal rows and random
 	// samples have similar errors of Model.LogEvidence, so differences are more accurate.
 	LogEvidence float64
 }
 
-// Accuracy returns how far the model may be from the exact solution of the ridge regression.
 func (m *Model[T]) Accuracy() Accuracy {
 	a := m.accuracy
 	a.Bound = slices.Clone(a.Bound)
@@ -254,12 +237,11 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ).
 //
-// The formula of Posterior is without 1/Σω, for row weights ω, if the model has no intercept. With
-// features φ and kernel k, the term (k(x, x) − ‖φ‖²)/λ is 0 unless the map comes from rff.Nystroem
-// or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks
-// [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows of the fit, Posterior returns
-// the standard deviation of the Gaussian process with the exact kernel. Posterior panics where
-// Predict panics, at the cost of Predict.
+// The term 1/Σω in the formula of Posterior, for row weights ω, is 0 if the model has no intercept.
+// The term (k(x, x) − ‖φ‖²)/λ, with features φ and kernel k, is 0 unless the map comes from
+// rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of
+// the landmarks [Quiñonero-Candela & Rasmussen 2005]. Posterior panics where Predict panics, at the
+// cost of Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
@@ -275,7 +257,7 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 
 const predictRows = 128
 
-// rows returns the number of rows whose features are computed together, at most 8 MiB.
+// rows returns the number of rows whose features, at most 8 MiB, are computed together.
 func (p *posterior) rows() int { return max(1, min(predictRows, 1<<20/p.root.width)) }
 
 var (

@@ -12,10 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// moments are the means and the centred products of rows. Two moments merge as in [Chan et al.
-// 1983]: with the weights W and V and the difference δ of the means, the products about the common
-// mean are the sum of both products and WV/(W + V)·δδᵀ. No term is negative, so nothing cancels for
-// large means.
+// moments are the means and the centred products of rows. With the weights W and V and the
+// difference δ of the means of two moments, the products about the common mean are the sum of both
+// products and WV/(W + V)·δδᵀ [Chan et al. 1983]: nothing cancels for large means.
 type moments struct {
 	n         int
 	rows      float64               // number of rows that the n rows stand for: see Sums.Scale
@@ -29,7 +28,6 @@ type moments struct {
 	single    *probes               // of products in float32, or nil for products in float64
 }
 
-// newMoments returns the moments of no rows, without a triangle of products.
 func newMoments(width, outputs int) moments {
 	return moments{
 		mean: make([]float64, width), targets: make([]float64, outputs), squares: make([]float64, outputs),
@@ -37,7 +35,6 @@ func newMoments(width, outputs int) moments {
 	}
 }
 
-// like returns the moments of no rows with the parts of m.
 func (m *moments) like() moments {
 	o := newMoments(len(m.mean), len(m.targets))
 	if m.square.n > 0 {
@@ -120,8 +117,7 @@ func (m *moments) about(centred bool) (squares []float64, cross dense.Matrix[flo
 	return squares, cross
 }
 
-// products returns the upper triangle of Σωφφᵀ, about the means if centred is true, and about zero
-// otherwise.
+// products returns the upper triangle of Σωφφᵀ, about the means if centred is true.
 func (m *moments) products(ctx context.Context, centred bool) (dense.Matrix[float64], error) {
 	weight := m.weight
 	if centred {

@@ -12,15 +12,12 @@ import (
 )
 
 const (
-	// blockRows is the number of rows whose features are computed together. A matrix product sums
-	// 256 rows at a time, and one row stands for the earlier rows.
+	// A matrix product sums 256 rows at a time, and one row stands for the earlier rows.
 	blockRows = 255
-	// partRows is the number of rows of a part. partRows does not depend on the machine, because
-	// the rounding of sums depends on it.
+	// partRows does not depend on the machine, because the rounding of sums depends on it.
 	partRows = 16 * blockRows
 )
 
-// adder adds rows to moments. adder keeps memory between calls.
 type adder struct {
 	block blockSpace
 	spare []*part
@@ -49,7 +46,6 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 			p := a.spare[i]
 			p.clear()
 			first := lo + i*partRows
-			// add checks ctx below.
 			_ = p.space.addRows(ctx, &p.moments, r, first, min(first+partRows, r.Len()))
 		})
 		if err := ctx.Err(); err != nil {
@@ -63,8 +59,7 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	return nil
 }
 
-// together returns the number of parts that are summed concurrently. For few rows or large
-// triangles it is 1, and goroutines share the products of one part. The sums are equal.
+// For few rows or large triangles, goroutines share the products of one part; the sums are equal.
 func together(m *moments, n int) int {
 	const bytes = 1 << 26 // of triangles or features
 	count := min(parallel.Idle()+1, bytes/(8*max(len(m.square.data), blockRows*len(m.mean))))
@@ -82,7 +77,6 @@ type blockSpace struct {
 	single        singleSpace
 }
 
-// addRows adds the rows lo ≤ i < hi to m, until ctx ends.
 func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centring, lo, hi int) error {
 	for ; lo < hi && ctx.Err() == nil; lo += blockRows {
 		s.add(m, r, lo, min(lo+blockRows, hi))
@@ -93,8 +87,8 @@ func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centrin
 	return ctx.Err()
 }
 
-// add adds the rows lo ≤ i < hi of a block. The centred rows and one more row, for the distance
-// between the mean of the block and the mean of the earlier rows, have the products that m needs.
+// The centred rows and one more row, for the distance between the mean of the block and the mean of
+// the earlier rows, have the products that m needs.
 func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	n, width, outputs := hi-lo, len(m.mean), len(m.targets)
 	s.weights = scratch.Resize(s.weights, n)

@@ -20,12 +20,11 @@ import (
 type passes interface {
 	conjugate.Operator
 
-	// pass reads the rows once. pass writes S·V into the first columns of sum, and Φᵀ·U into the
+	// pass reads the rows once, and writes S·V into the first columns of sum, and Φᵀ·U into the
 	// others, where fill writes U for blocks of rows and Φ has the features minus the mean.
 	// Products of a wide pass are those of float64, and products of other passes are those of T.
 	pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill func(u, phi dense.Matrix[float64], weights []float64)) error
 
-	// unit returns the unit roundoff of T.
 	unit() float64
 }
 
@@ -61,7 +60,6 @@ type reader[T dense.Float] struct {
 	weights  []float64
 }
 
-// rowGrain is the number of features for which another processor is worth its start.
 const rowGrain = 1 << 14
 
 // rowsOf returns the number of rows whose features are computed together, at most 32 MiB. It does
@@ -172,8 +170,7 @@ func (o *reader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	return scales
 }
 
-// about returns the features minus their mean, in the memory of phi if T is float64. A row of
-// weight 0 becomes zeros, because its features may be infinite.
+// A row of weight 0 becomes zeros, because its features may be infinite.
 func (o *reader[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	to, double := any(phi).(dense.Matrix[float64])
 	if !double {
@@ -195,7 +192,7 @@ func (o *reader[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	return to
 }
 
-// recentre corrects sum for the rounding of the mean: it subtracts W·δδᵀV, δ = φ̄ − T(φ̄).
+// recentre subtracts W·δδᵀV, δ = φ̄ − T(φ̄), for the rounding of the mean.
 func (o *reader[T]) recentre(sum, v dense.Matrix[float64]) {
 	shares := make([]float64, v.Cols)
 	for f, m := range o.mean {
@@ -236,7 +233,7 @@ func (p *products[E]) begin(sum dense.Matrix[float64], v dense.Matrix[E]) {
 	}
 }
 
-// add adds the rows of phi. fill writes U, and is nil if U has no columns.
+// fill writes U, and is nil if U has no columns.
 func (p *products[E]) add(phi dense.Matrix[E], weights []float64, fill func(u dense.Matrix[E])) {
 	p.u.Shape(phi.Rows, p.sum.Cols)
 	u := p.u.Rows(phi.Rows)

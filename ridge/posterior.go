@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// posterior is the part of a Model that does not depend on T.
 type posterior struct {
 	regression features.Regression
 	prior      []float64
@@ -75,7 +74,6 @@ func errHidden(ratio float64) error {
 	return fmt.Errorf("ridge: Noise/Prior = %.3g explains the targets to rounding, which tells nothing of their noise", ratio)
 }
 
-// check returns an error if exact sums cannot lead to the posterior.
 func (p *posterior) check(rows float64) error {
 	width := float64(p.regression.Weights.Rows)
 	if degrees := width - p.regression.Ratio*floats.Sum(p.root.diagonal()); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
@@ -97,14 +95,12 @@ func (p *posterior) checkVariances() error {
 	return nil
 }
 
-// predict adds extra times the noise to the variance of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
 	p.regression.Mean(r)
 	p.regression.Deviations(r, p.root.variances(r.Phi), extra)
 }
 
-// leaveOut writes leave-one-out errors into r.First, in float64. Rounding targets and means to T
-// before their subtraction would lose small errors.
+// Rounding targets and means to T before their subtraction would lose small errors.
 func (p *posterior) leaveOut(r *features.Rows) {
 	leaveOut(r, &p.regression, p.root.variances(r.Phi))
 }

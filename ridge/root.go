@@ -12,15 +12,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// root is a matrix B with BᵀB = A⁻¹, from which variances and samples come. B is R⁻ᵀ for the
-// factorisation A = RᵀR. Or its rows are S samples x ~ N(0, A⁻¹) over √S, and BᵀB estimates A⁻¹.
+// root is a matrix B with BᵀB = A⁻¹: R⁻ᵀ for the factorisation A = RᵀR, or S rows x ~ N(0, A⁻¹)/√S.
 type root struct {
 	width   int       // D, the number of columns of B
 	samples int       // S, or 0 for R⁻ᵀ
 	data    []float64 // the rows of B; of R⁻ᵀ the lower triangle
 }
 
-// newRoot returns R⁻ᵀ. Cost: D³/6 multiply-adds.
 func newRoot(ctx context.Context, f *cholesky.Factor, width int) (root, error) {
 	b := root{width: width, data: make([]float64, width*(width+1)/2)}
 	err := f.Invert(ctx, func(lo int, columns dense.Matrix[float64]) {
@@ -46,8 +44,7 @@ func (b root) row(i int) []float64 {
 	return b.data[i*(i+1)/2:][:i+1]
 }
 
-// bands calls f for bands of rows that begin with row lo, without the columns that are 0 in all of
-// their rows.
+// The bands, which begin with row lo, lack the columns that are 0 in all of their rows.
 func (b root) bands(f func(lo int, band dense.Matrix[float64])) {
 	space := bandSpaces.Get()
 	defer bandSpaces.Put(space)
@@ -72,7 +69,6 @@ func (b root) times(v, x dense.Matrix[float64]) {
 	})
 }
 
-// transposed returns BᵀV.
 func (b root) transposed(v dense.Matrix[float64]) dense.Matrix[float64] {
 	w := dense.New[float64](b.width, v.Cols)
 	b.bands(func(lo int, band dense.Matrix[float64]) {
@@ -81,7 +77,6 @@ func (b root) transposed(v dense.Matrix[float64]) dense.Matrix[float64] {
 	return w
 }
 
-// diagonal returns the diagonal of BᵀB.
 func (b root) diagonal() []float64 {
 	diagonal := make([]float64, b.width)
 	for i := range b.rows() {
@@ -92,7 +87,6 @@ func (b root) diagonal() []float64 {
 	return diagonal
 }
 
-// variances returns ‖Bx‖² for the rows x.
 func (b root) variances(x dense.Matrix[float64]) []float64 {
 	variances := make([]float64, x.Rows)
 	if x.Rows == 1 {
@@ -114,8 +108,7 @@ func (b root) variances(x dense.Matrix[float64]) []float64 {
 	return variances
 }
 
-// variance returns ‖Bx‖². It reads each row of B once, on all processors. Sums do not depend on the
-// number of processors.
+// variance reads each row of B once, on all processors.
 func (b root) variance(x []float64) float64 {
 	squares := make([]float64, (b.rows()+tile-1)/tile)
 	parallel.Pieces(len(squares), func(band int) {

@@ -11,11 +11,10 @@ import (
 )
 
 // Rows are data that can be read several times, a block at a time, so that the data need not fit
-// into memory. Block, NPY and CSV implement Rows.
+// into memory: Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
-	// Blocks yields all rows. Every call of Blocks reads the rows again, in the order and the
-	// blocks of the first call. A block from Blocks is valid until the next block is read. The
-	// sequence of blocks ends with the first error.
+	// Every call of Blocks yields all rows again, in equal blocks and order, up to the first error.
+	// A block from Blocks is valid until the next block is read.
 	Blocks() iter.Seq2[Block[T], error]
 }
 
@@ -53,7 +52,6 @@ func (b Block[T]) Check(d, outputs int) error {
 	return checkRows(b.X, b.Y, b.Weights, d, outputs)
 }
 
-// complete returns b with a Y of n rows and no columns in place of a zero Y.
 func (b Block[T]) complete() Block[T] {
 	if b.Y.Rows == 0 && b.Y.Cols == 0 {
 		b.Y.Rows = b.X.Rows
@@ -78,15 +76,12 @@ func (b Block[T]) Weight(i int) float64 {
 	return float64(b.Weights[i])
 }
 
-// Sum returns the Sums of all rows with the features of phi. Sum reads the rows once.
-//
-// Sum returns the errors of NewSums, of Sums.Add and of reading rows, and an error for an absence
-// of rows and at the end of ctx. Sum checks ctx every 255 rows. A nil ctx panics.
+// Sum reads the rows once and returns the Sums of all rows with the features of phi. Sum returns
+// the errors of NewSums, of Sums.Add and of reading rows, and an error for no rows.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	return sum(ctx, rows, func(outputs int) (*Sums[T], error) { return NewSums(phi, outputs) })
 }
 
-// sum adds all rows to the sums that empty returns for their number of outputs.
 func sum[T dense.Float](ctx context.Context, rows Rows[T], empty func(outputs int) (*Sums[T], error)) (s *Sums[T], err error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -108,8 +103,7 @@ func sum[T dense.Float](ctx context.Context, rows Rows[T], empty func(outputs in
 	return s, nil
 }
 
-// each calls f until the first error or the end of ctx. f counts rows from the first row of a
-// block, so each adds the number of this row to an error of f.
+// Errors of f count rows from the first row of a block.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
 		return errNoData

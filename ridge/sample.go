@@ -10,9 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// sample has all rows of a weight above 0, or a random sample of each class if there are more than
-// sampledRows: the rows with the smallest random numbers, whatever their order. Where rows are too
-// many, they leave the largest sample, so that of a rare class has all rows of the class.
+// sample has all rows of a weight above 0, or of too many the rows with the smallest random
+// numbers. Rows leave the largest class, so that a rare class keeps all of its rows.
 type sample[T dense.Float] struct {
 	x       []T
 	labels  []int
@@ -28,7 +27,6 @@ type sample[T dense.Float] struct {
 
 func newSample[T dense.Float](classes int) *sample[T] {
 	return &sample[T]{
-		// The seed differs from those that programs draw their rows with.
 		rng:    rand.New(rand.NewPCG(0x73616d706c65, 0x636c6173736573)),
 		limits: slices.Repeat([]float64{1}, classes), counts: make([]int, classes), totals: make([]float64, classes),
 	}
@@ -61,7 +59,6 @@ func (s *sample[T]) remove(c int) {
 	s.x, s.labels, s.weights, s.drawn = s.x[:last*d], s.labels[:last], s.weights[:last], s.drawn[:last]
 }
 
-// losses returns the features of the sampled rows minus their mean, with labels and weights.
 func (s *sample[T]) losses(source features.Source[T], mean []float64) *losses {
 	n, classes := len(s.labels), len(s.totals)
 	l := &losses{

@@ -13,17 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// singleMargin is the least λ/‖E‖ for the error E of probes. In tests means differ from those of
-// products in float64 by at most 0.05·‖E‖/λ standard deviations of a target. An E that were made to
-// harm could move them by ‖E‖/λ.
+// Means differ from those of products in float64 by up to ‖E‖/λ standard deviations of a target.
 const singleMargin = 64.0
 
-// errSingle is the error of a fit whose λ may be too small for products in float32.
 var errSingle = errors.New("ridge: products in float32 are not accurate enough")
 
-// fitSingle fits a model to the rows of b, with products in float32. fitSingle returns nil if T is
-// float64, if rows have weights or are few, or if λ is too small. The first rows show in most cases
-// whether λ is too small. s has no rows.
+// fitSingle returns nil if T is float64, if rows have weights or are few, or if λ is too small,
+// which the first rows show in most cases. s has no rows.
 func fitSingle[T dense.Float](ctx context.Context, s *Sums[T], b Block[T], o Options) (*Model[T], error) {
 	_, single := any(s).(*Sums[float32])
 	n, width := b.X.Rows, len(s.mean)
@@ -52,8 +48,8 @@ func fitSingle[T dense.Float](ctx context.Context, s *Sums[T], b Block[T], o Opt
 	return nil, nil
 }
 
-// probes measure the error E of S = Σω(φ − φ̄)(φ − φ̄)ᵀ if products are summed in float32: Ez =
-// Sz − Σω(φ − φ̄)(φ − φ̄)ᵀz for random vectors z ~ N(0, I), with float64 on the right.
+// probes measure the error E of S = Σω(φ − φ̄)(φ − φ̄)ᵀ if products are summed in float32: Ez = Sz
+// − Σω(φ − φ̄)(φ − φ̄)ᵀz for random vectors z ~ N(0, I), with float64 on the right.
 type probes struct {
 	vectors, images dense.Matrix[float64] // z and Σω(φ − φ̄)(φ − φ̄)ᵀz in rows
 	// factor from the error of these rows to the error of all rows
@@ -70,7 +66,6 @@ func newProbes(width int, growth float64) *probes {
 	return p
 }
 
-// combine adds the rows of o, as moments.combine does.
 func (p *probes) combine(o *probes, factor float64, shift []float64) {
 	for k := range p.images.Rows {
 		image := p.images.Row(k)
@@ -79,8 +74,7 @@ func (p *probes) combine(o *probes, factor float64, shift []float64) {
 	}
 }
 
-// norm returns an estimate of ‖E‖ for the products s. ‖Ez‖/‖z‖ is about ‖E‖_F/√D, and the norm
-// of a symmetric matrix of independent elements is about twice as large.
+// ‖Ez‖/‖z‖ is about ‖E‖_F/√D, half the norm of a symmetric matrix of independent elements.
 func (p *probes) norm(s *triangle[float64]) float64 {
 	worst := 0.0
 	for k := range p.images.Rows {
@@ -113,7 +107,6 @@ func (s *singleSpace) add(p *probes, rows dense.Matrix[float64]) {
 	matmul.Mul(1, s.seen, rows, 1, p.images)
 }
 
-// flush moves the products to m.
 func (s *singleSpace) flush(m *moments) {
 	for i, v := range s.square.data {
 		m.square.data[i] += float64(v)

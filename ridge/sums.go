@@ -37,9 +37,8 @@ type Sums[T dense.Float] struct {
 }
 
 // NewSums returns Sums without rows, for the features of the map phi and the number outputs of
-// targets per row. Package components uses Sums of 0 outputs; Sums.Fit needs at least one output.
-//
-// NewSums returns an error for a nil phi, outputs below 0, and sizes that memory cannot hold.
+// targets per row, or 0 for package components; Sums.Fit needs at least one output. NewSums returns
+// an error for outputs below 0.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	s, err := newSums(phi, outputs)
 	if err != nil {
@@ -53,7 +52,6 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	return s, nil
 }
 
-// newSums returns sums without the products of features.
 func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
@@ -79,11 +77,9 @@ func (s *Sums[T]) Rows() int { return s.n }
 // Scale multiplies the number of rows that each row stands for, at first 1, by factor: after
 // Scale(3) every row counts as three rows. With γ < 1, Scale(γ) before each Add makes the Sums
 // forget: a row that k calls of Scale have followed counts γᵏ times in the number of rows, sums,
-// evidence and noise. For a row that k calls of Scale(γ) have followed, LeaveOneOut needs γᵏ times
-// the weight of the row. Before Merge, call Scale(γᵏ) on Sums that lag k calls of Scale(γ) behind.
-//
-// Scale returns an error and keeps the Sums if the argument factor is not positive and finite, or
-// if the number of rows or the weights would become 0 or infinite. Cost: D²/2 multiplications.
+// evidence and noise, and needs γᵏ times its weight in LeaveOneOut. Before Merge, call Scale(γᵏ) on
+// Sums that lag k calls of Scale(γ) behind. Scale returns an error and keeps the Sums if factor is
+// not positive and finite, or if the number of rows or the weights would become 0 or infinite.
 func (s *Sums[T]) Scale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return fmt.Errorf("ridge: factor = %v, want a positive number", factor)
@@ -96,11 +92,10 @@ func (s *Sums[T]) Scale(factor float64) error {
 	return nil
 }
 
-// Map returns the feature map of the sums.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 
-// Features returns the sum Σω of weights, the mean φ̄ of the D features, and the D×D matrix scatter
-// = Σω(φ − φ̄)(φ − φ̄)ᵀ with zeros above the diagonal. The results of Features are copies.
+// Features returns copies of the sum Σω of weights, the mean φ̄ of the D features, and the D×D
+// matrix scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ with zeros above the diagonal.
 func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matrix[float64]) {
 	scatter = dense.New[float64](len(s.mean), len(s.mean))
 	for i := range len(s.mean) {
@@ -122,7 +117,7 @@ func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
 
-// add is Add with a context. If ctx ends, s may contain some of the rows.
+// If ctx ends, s may contain some of the rows.
 func (s *Sums[T]) add(ctx context.Context, b Block[T]) error {
 	b = b.complete()
 	if err := s.check(b.X, b.Y, b.Weights); err != nil {
@@ -178,8 +173,7 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 }
 
 // Merge adds the rows of the argument other to the receiver, and changes only the receiver. If s
-// and other differ in features or outputs, Merge returns an error and keeps s. Cost: D²/2
-// additions.
+// and other differ in features or outputs, Merge returns an error and keeps s.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err

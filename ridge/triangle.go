@@ -8,9 +8,8 @@ import (
 // tile is the number of rows of a band and the order of the blocks of a factorisation.
 const tile = 128
 
-// triangle is the lower triangle of a symmetric n×n matrix. triangle stores bands of tile rows,
-// which end with a block of order tile on the diagonal. The elements of this block above the
-// diagonal are unspecified.
+// triangle is the lower triangle of a symmetric matrix in bands of tile rows, which end with a
+// block of order tile on the diagonal, unspecified above the diagonal.
 type triangle[E dense.Float] struct {
 	n     int
 	data  []E
@@ -28,11 +27,8 @@ func newTriangle[E dense.Float](n int) triangle[E] {
 	return t
 }
 
-// start returns the number of elements of the bands before band i.
 func start(i int) int { return tile * tile * (i * (i + 1) / 2) }
 
-// row returns the elements (r, 0) … (r, r).
 func (t triangle[E]) row(r int) []E { return t.bands[r/tile].Row(r % tile)[:r+1] }
 
-// addSquare adds the lower triangle of PᵀP.
 func (t triangle[E]) addSquare(p dense.Matrix[E]) { matmul.AddSquare(p, tile, t.bands) }

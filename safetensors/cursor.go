@@ -16,7 +16,7 @@ import (
 // keys, and replaces invalid UTF-8 and lone surrogates, so that two names could become one.
 type cursor struct{ json *json.Decoder }
 
-// escape matches an escape sequence. Its group matches a surrogate that is not part of a pair.
+// The group of escape matches a surrogate that is not part of a pair.
 var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
 
 const longestEscape = len(`\ud83d\ude00`)
@@ -33,7 +33,6 @@ func newCursor(text []byte) (*cursor, error) {
 		at += size
 	}
 	for at := 0; ; {
-		// IndexByte is faster than the expression, and a header has few escape sequences.
 		next := bytes.IndexByte(text[at:], '\\')
 		if next < 0 {
 			break
@@ -65,7 +64,6 @@ func (c *cursor) next() (json.Token, error) {
 	return t, nil
 }
 
-// written returns the text of a token in the header.
 func written(t json.Token) string {
 	switch t := t.(type) {
 	case nil:
@@ -118,7 +116,7 @@ func (c *cursor) members(member func(key string) error) error {
 	return c.expect('}')
 }
 
-// integers reads an array of non-negative integers. The result is not nil if there is no error.
+// The result is not nil if there is no error.
 func (c *cursor) integers() ([]int, error) {
 	if err := c.expect('['); err != nil {
 		return nil, err

@@ -31,8 +31,7 @@ const (
 	U64        DType = "U64"
 )
 
-// dtypes are all types with the bits of an element. The reference implementation writes tensors by
-// the rank of their types in this order.
+// The reference implementation writes tensors by the rank of their types in this order.
 var dtypes = [...]struct {
 	name DType
 	bits uint64

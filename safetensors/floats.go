@@ -10,14 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
-// Floats returns the elements of t converted to T, row-major, in new memory.
-//
-// Floats converts F16, BF16, F32, F8_E4M3 and F8_E5M2 exactly, with subnormals and the sign of
-// zero. If T is float32, Floats rounds F64 to the nearest float32, ties to even, and to ±Inf beyond
-// the range of float32. Floats converts ±Inf to ±Inf and NaN to NaN, with sign and payload if T is
-// the type of the elements. The type F8_E4M3 has no infinity, and only the bytes 0x7f and 0xff are
-// NaN [OFP8]. Floats converts BOOL to 0 and 1. Integers convert exactly. Floats does not multiply
-// quantised weights (F8 or integers) by scales from another tensor.
+// Floats returns the elements of t converted to T, row-major, in new memory. Floats converts F16,
+// BF16, F32, F8_E4M3 and F8_E5M2 exactly, with subnormals and the sign of zero. If T is float32,
+// Floats rounds F64 to the nearest float32, ties to even, and to ±Inf beyond the range of float32.
+// Floats converts BOOL to 0 and 1, and integers exactly. Floats does not multiply quantised weights
+// by scales of another tensor.
 //
 // Floats returns an error for a DType that Floats does not convert, an integer that T does not
 // represent exactly, and Data whose length does not fit DType and Shape.
@@ -73,7 +70,6 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 	return x, nil
 }
 
-// e4m3 returns the number with a sign bit, 4 bits of exponent and 3 bits of fraction.
 func e4m3(b byte) float32 {
 	if b&0x7f == 0x7f {
 		return math.Float32frombits(uint32(b>>7)<<31 | 0x7fc00000)
@@ -105,11 +101,10 @@ func integers[T dense.Float](x []T, t Tensor) error {
 	return nil
 }
 
-// FromFloats returns a tensor of the row-major elements x, with DType F64, F32, F16 or BF16 by the
-// type E of the elements. FromFloats copies the numbers x bit for bit. Function half.Encode
-// converts float32 or float64 to half.Float16 or half.BFloat16. The result of FromFloats shares no
-// memory with shape and x. FromFloats returns an error for a negative dimension, and for a product
-// of dimensions that is not len(x).
+// FromFloats returns a tensor of the row-major elements x, bit for bit, with DType F64, F32, F16 or
+// BF16 by the type E; half.Encode makes elements of half.Float16 or half.BFloat16. The result of
+// FromFloats shares no memory with shape and x. FromFloats returns an error for a negative
+// dimension, and for a product of dimensions that is not len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)

@@ -14,9 +14,8 @@ type entry struct {
 	begin, end int
 }
 
-// parseHeader returns the metadata, nil for none, and the entries in the order of the text. It
-// checks that names are unique, that fields are known and complete, and that numbers are
-// non-negative ints. arrange checks the values of the fields.
+// parseHeader checks that names are unique, that fields are known and complete, and that numbers
+// are non-negative ints. metadata is nil for none. arrange checks the values of the fields.
 func parseHeader(text []byte) (metadata map[string]string, entries []entry, err error) {
 	// JSON permits white space before the object, and safetensors does not.
 	if len(text) == 0 || text[0] != '{' {
@@ -45,7 +44,6 @@ func parseHeader(text []byte) (metadata map[string]string, entries []entry, err 
 	return metadata, entries, c.finish()
 }
 
-// metadata reads an object whose values are all strings, or null for none.
 func (c *cursor) metadata() (map[string]string, error) {
 	t, err := c.next()
 	if t == nil && err == nil {

@@ -11,14 +11,14 @@ import (
 )
 
 // ReadIndex reads a model in several files, which an index such as model.safetensors.index.json
-// names. The field weight_map of the JSON index maps the name of each tensor to a file in or below
-// the folder of the index. ReadIndex reads the files that the index names one after another, each
-// as [Read] does. The File that ReadIndex returns has nil Metadata, and only those tensors that the
-// index names. The error of ReadIndex names the file at fault, and a tensor that the index names
-// and the file lacks. ReadIndex returns an error for a file name in the index that begins with "/"
-// or has an element "..".
+// names. The field weight_map of the index maps the name of each tensor to a file in or below the
+// folder of the index. ReadIndex reads the files one after another, each as [Read] does. The File
+// that ReadIndex returns has nil Metadata, and only those tensors that the index names.
 //
 //	f, err := safetensors.ReadIndex(os.DirFS(folder), "model.safetensors.index.json")
+//
+// The error of ReadIndex names the file at fault, and a tensor that the index names and the file
+// lacks. ReadIndex returns an error for a file name that begins with "/" or has an element "..".
 func ReadIndex(fsys fs.FS, name string) (*File, error) {
 	if fsys == nil {
 		return nil, errors.New("safetensors: fsys is nil, want a file system")

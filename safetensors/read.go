@@ -15,17 +15,15 @@ import (
 // maxHeader is the length in bytes of the longest header that Read accepts.
 const maxHeader = 100_000_000
 
-// Read reads a safetensors file from r, and returns an error for bytes after the last tensor.
+// Read reads a safetensors file from r, and returns an error for bytes after the last tensor. Each
+// Tensor that Read returns has memory of its own, and Shape and Data that are not nil. Read reads
+// each tensor in one call of r.Read or in large blocks, so that only a file of many small tensors
+// needs a bufio.Reader.
 //
-// Each Tensor that Read returns has memory of its own, and Shape and Data that are not nil. An
-// error of Read says which part of the file breaks the format, or wraps the error of r. For a file
-// that ends too early, the error of Read wraps io.ErrUnexpectedEOF. For tensors of more than 2⁴⁰
-// bytes together, or 2³⁰ on 32-bit systems, Read returns an error before reading a tensor. No input
-// makes Read panic. Read allocates at most a constant plus a multiple of the bytes that r has
-// delivered, whatever the header claims.
-//
-// Read reads each tensor in one call of r.Read or in large blocks, so that r needs a bufio.Reader
-// only for a file of many small tensors.
+// An error of Read says which part of the file breaks the format, or wraps the error of r,
+// io.ErrUnexpectedEOF for a file that ends too early. Read returns an error for tensors of more
+// than 2⁴⁰ bytes together, or 2³⁰ on 32-bit systems. No input makes Read panic. Read allocates at
+// most a constant plus a multiple of the bytes that r has delivered, whatever the header claims.
 func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")
@@ -33,9 +31,9 @@ func Read(r io.Reader) (*File, error) {
 	return open(reader{r})
 }
 
-// View reads a safetensors file in memory, such as a memory-mapped file. View copies only the
-// header: the Data of each tensor is a slice of data, without capacity beyond the length. If data
-// is a memory-mapped file, do not use the tensors after data is unmapped.
+// View reads a safetensors file in memory, such as a memory-mapped file, and copies only the
+// header: the Data of each tensor is a slice of the argument data. If data is a memory-mapped file,
+// do not use the tensors after data is unmapped.
 func View(data []byte) (*File, error) { return open(&view{data}) }
 
 func open(s source) (*File, error) {
@@ -46,7 +44,6 @@ func open(s source) (*File, error) {
 	return f, nil
 }
 
-// view is a source in memory: the bytes that are not yet read.
 type view struct{ rest []byte }
 
 func (v *view) take(n int) ([]byte, error) {
@@ -66,10 +63,8 @@ func (v *view) end() error {
 	return nil
 }
 
-// source is a file that is read from its beginning to its end.
 type source interface {
-	// take returns the next n bytes. If fewer are left, it returns these and an error, which is
-	// io.ErrUnexpectedEOF at the end of the file.
+	// take returns n bytes, or fewer and an error, io.ErrUnexpectedEOF at the end of the file.
 	take(n int) ([]byte, error)
 	// end returns an error if bytes are left.
 	end() error
@@ -77,7 +72,6 @@ type source interface {
 
 var errTrailing = errors.New("bytes follow the last tensor")
 
-// reader is a source that reads an io.Reader.
 type reader struct{ io.Reader }
 
 func (r reader) end() error {
@@ -132,8 +126,7 @@ func readHeader(r source) ([]byte, error) {
 	return text, nil
 }
 
-// take allocates at most 64 KiB or four times the bytes that r delivers, with the blocks that it
-// has outgrown.
+// take allocates at most 64 KiB or four times the bytes that r delivers.
 func (r reader) take(n int) ([]byte, error) {
 	data := make([]byte, 0, min(n, 64<<10))
 	for {

@@ -9,16 +9,15 @@ import (
 
 // File holds the tensors and the metadata of a safetensors file.
 type File struct {
-	// Metadata holds the texts that the file has beside tensors, by key. A nil Metadata means a
-	// file without metadata, and an empty Metadata a file with an empty table of metadata.
+	// Metadata holds the texts that the file has beside tensors, by key; nil means a file without
+	// metadata, and an empty map a file with an empty table of metadata.
 	Metadata map[string]string
 
-	// Tensors holds the tensors of the file by name. The name of a tensor is any valid UTF-8, also
-	// "", except __metadata__.
+	// Tensors holds the tensors by name; a name is any valid UTF-8, also "", except __metadata__.
 	Tensors map[string]Tensor
 }
 
-// Tensor is a dense array of numbers. The zero Tensor is not valid, because it has no DType.
+// Tensor is a dense array of numbers; the zero Tensor is not valid.
 type Tensor struct {
 	DType DType
 
@@ -26,13 +25,10 @@ type Tensor struct {
 	// scalar, which has one element.
 	Shape []int
 
-	// Data holds the bytes of the elements, row-major and little-endian. DType and Shape determine
-	// the length of Data.
+	// Data holds the bytes of the elements, row-major and little-endian.
 	Data []byte
 }
 
-// extent returns the number of elements of the tensor, the product of its dimensions. The error
-// reports DType, Shape and Data that do not fit each other.
 func (t Tensor) extent() (elements int, err error) {
 	elements, size, err := extent(t.DType, t.Shape)
 	if err != nil {
@@ -44,9 +40,8 @@ func (t Tensor) extent() (elements int, err error) {
 	return elements, nil
 }
 
-// extent returns the number of elements of a shape, Π shape, and the number of their bytes,
-// bits·Π shape/8. The error reports an unknown dtype, a negative dimension, elements that do not
-// fill whole bytes, and numbers that do not fit an int, also without the dimensions that are 0.
+// extent returns Π shape and bits·Π shape/8, or an error if these, or a product without the
+// dimensions 0, do not fit an int.
 func extent(dtype DType, shape []int) (elements, size int, err error) {
 	rank := dtype.rank()
 	if rank < 0 {

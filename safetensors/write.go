@@ -14,14 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes f to w in the safetensors format. Write sorts the tensors, by type and then by name,
-// and pads the header as the reference implementation does, so that equal Files give equal bytes.
+// Write writes f to w in the safetensors format, with equal bytes for equal Files: the tensors by
+// type and then by name, as the reference implementation does. Write neither keeps nor changes f,
+// and allocates memory only for the names and the header. Write calls w.Write once for the header
+// and once for each tensor that is not empty.
 //
 // Write returns an error, and writes nothing, for a tensor whose DType, Shape and Data do not fit
 // each other, a name or metadata that is not valid UTF-8, and a header of more than 100 MB. If
-// w.Write fails, Write returns an error that wraps the error of w.Write. Write neither keeps nor
-// changes f, and allocates memory only for the names and the header. Write calls w.Write once for
-// the header and once for each tensor that is not empty.
+// w.Write fails, Write returns an error that wraps the error of w.Write.
 func Write(w io.Writer, f *File) error {
 	if w == nil || f == nil {
 		return errors.New("safetensors: w or f is nil, want a writer and a file")
@@ -52,8 +52,7 @@ func order(tensors map[string]Tensor) []string {
 	})
 }
 
-// header returns the bytes before the buffer: the length of the header, and the header padded with
-// spaces to a multiple of 8 bytes.
+// The header is padded with spaces to a multiple of 8 bytes.
 func header(f *File, names []string) ([]byte, error) {
 	text := append(make([]byte, 8), '{')
 	if f.Metadata != nil {
@@ -111,7 +110,6 @@ func appendEntry(text []byte, e entry) []byte {
 	return append(text, '}')
 }
 
-// separate appends a comma unless text ends with the '{' of an object.
 func separate(text []byte) []byte {
 	if text[len(text)-1] == '{' {
 		return text
@@ -130,8 +128,7 @@ func appendIntegers(text []byte, list []int) []byte {
 	return append(text, ']')
 }
 
-// appendString appends s, which is valid UTF-8, between quotes. It escapes only the characters that
-// JSON forbids inside a string, by letter where JSON has one, as the reference implementation does.
+// appendString escapes as the reference implementation: what JSON forbids, by letter if possible.
 func appendString(text []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	text = append(text, '"')

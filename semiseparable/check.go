@@ -1,8 +1,7 @@
 package semiseparable
 
-// check looks at Z after the last chunk. NaN and ±Inf in all arguments but the diagonal spread to
-// Z, because a product with zero keeps them: a row of right or of the solution that is not finite
-// makes Z not finite, and such a row of left makes the solution not finite.
+// NaN and ±Inf in all arguments but the diagonal spread to Z, because a product with zero keeps
+// them: rows of right and of the solution reach Z, and rows of left the solution.
 func (s *pass[T]) check() error {
 	sound := s.Q.Cols > 0
 	for i := range s.groups {

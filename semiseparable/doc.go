@@ -3,10 +3,9 @@
 //	T = Λ + tril(QKᵀ, −1)  (n×n)
 //
 // that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows of Q and K,
-// both n×d, below the diagonal. The n²/2 elements of T depend on 2nd+n numbers alone. For this
-// reason T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³). The
-// outputs of attention by the delta rule, which package performer/recurrence computes, solve such a
-// system.
+// both n×d, below the diagonal. For n rows, T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹
+// takes O(n²) instead of O(n³). The outputs of attention by the delta rule, which package
+// performer/recurrence computes, solve such a system.
 //
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
 //	y, err := m.Solve(dense.Matrix[float32]{}, v)

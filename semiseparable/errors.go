@@ -16,7 +16,6 @@ type ElementError struct {
 	Value    float64 // the first such element of the row
 }
 
-// Error returns a message with argument, row and value of the wrong element, and allowed values.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -26,7 +25,6 @@ func (e *ElementError) Error() string {
 }
 
 // OverflowError reports that a result of finite arguments is beyond the range of the element type.
-// Solutions of triangular systems may grow exponentially with the order of the system.
 type OverflowError struct {
 	// Row is the first row of the result, or for SolveTransposed the last row, with an element that
 	// is not finite. An overflow in one row may spread to rows nearby: the row that overflows first
@@ -34,12 +32,10 @@ type OverflowError struct {
 	Row int
 }
 
-// Error returns a message with the Row of the overflow.
 func (e *OverflowError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
 }
 
-// smallestNormal returns ν.
 func smallestNormal[T dense.Float]() T {
 	least := 0x1p-1022
 	if v := T(least); v != 0 {
@@ -80,8 +76,7 @@ func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 }
 
 func finite[T dense.Float](x []T) bool {
-	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. The four sums are independent, which
-	// is faster.
+	// 0·v is 0 for finite v only; four independent sums are faster.
 	var s0, s1, s2, s3 T
 	for ; len(x) >= 4; x = x[4:] {
 		s0 += 0 * x[0]

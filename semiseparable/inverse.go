@@ -13,20 +13,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// inverseChunk is the number of rows of a chunk of Inverse. Triangles cost little beside n², so
-// that these chunks are larger than those of Solve. The number does not depend on caches, because
-// the order of sums depends on it. 96, 192 and 256 rows are no faster.
+// The number does not depend on caches, because the order of sums depends on it.
 const inverseChunk = 128
 
-// largeFrom is the size of a result, in sizes of the second cache, that no cache is likely to hold.
+// largeFrom times the second cache is more than a cache is likely to hold.
 const largeFrom = 16
 
 // Inverse writes the inverse of the lower-triangular Matrix T, with the zeros above the diagonal,
-// into dst and returns dst. Inverse allocates a zero-value dst. With n×d matrices Q and K, Inverse
-// takes O(n²·d) operations and, beyond dst, n·(d + n/64) elements of memory.
-//
-// The argument dst must not overlap Q, K or Diag. The result of Inverse does not depend on
-// GOMAXPROCS. After the first call for a size, Inverse allocates nothing but dst.
+// into dst and returns dst. Inverse allocates a zero-value dst; dst must not overlap Q, K or Diag.
+// For n×d matrices Q and K, Inverse takes O(n²·d) operations and, beyond dst, n·(d + n/64) elements
+// of memory.
 //
 // The error of Inverse is an *ElementError if an element of Diag cannot be a divisor, or if Q or K
 // has NaN or ±Inf. The error of Inverse is an *OverflowError if the inverse leaves the range of the
@@ -83,13 +79,11 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	return dst, residual
 }
 
-// inversion computes Y = T⁻¹. The first stage computes, for all chunks C in parallel, the blocks on
-// the diagonal and their products with Q,
+// inversion computes Y = T⁻¹: first, for all chunks C in parallel,
 //
-//	Y_CC = T_CC⁻¹,  P_C = −Y_CC·Q_C  (n×d in all)
+//	Y_CC = T_CC⁻¹,  P_C = −Y_CC·Q_C  (n×d in all),
 //
-// The second stage computes, for all chunks J in parallel, the columns of J, chunk after chunk
-// downwards:
+// and then, for all chunks J in parallel, the columns of J, chunk after chunk downwards:
 //
 //	Z = K_JᵀY_JJ;  Y_CJ = P_C·Z,  Z ← Z + K_CᵀY_CJ  for C below J.
 type inversion[T dense.Float] struct {
@@ -112,7 +106,6 @@ const (
 	belowDiagonal
 )
 
-// columns is the working memory of one parallel task.
 type columns[T dense.Float] struct {
 	y, z   []T
 	factor triangular.Factor[T]
@@ -134,7 +127,6 @@ func (v *inversion[T]) rows(chunk int) (lo, hi int) {
 	return chunk * v.chunk, min((chunk+1)*v.chunk, v.Q.Rows)
 }
 
-// fillDiagonal computes Y_CC and P_C of a chunk C, and writes the zeros to the right of Y_CC.
 func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	lo, hi := v.rows(chunk)
 	n := hi - lo
@@ -160,7 +152,6 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	}
 }
 
-// fillBelow computes the rows below Y_JJ of a chunk J.
 func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	from, to := v.rows(chunk)
 	n, d := to-from, v.Q.Cols
@@ -196,8 +187,7 @@ func (v *inversion[T]) write(row, x []T) {
 	}
 }
 
-// inspect records an overflow if y, columns of the last rows, is not finite. The last rows suffice:
-// if an element of Y is not finite, Z is not finite, and neither are the elements below.
+// The last rows suffice: an element of Y that is not finite reaches Z and the rows below.
 func (v *inversion[T]) inspect(y []T) {
 	if !finite(y) {
 		v.overflow.Store(true)

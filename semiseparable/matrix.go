@@ -8,13 +8,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Matrix is the lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is λ_i for j = i, 0
-// for j > i, and for j < i the inner product q_iᵀk_j of row i of Q and row j of K.
-//
-// In an n×n Matrix, Q and K are n×d, for any d. Diag holds the n elements of the Matrix on the
-// diagonal. A nil Diag means that all elements on the diagonal are 1. A Matrix shares the memory of
-// Diag, Q and K, and Q and K may be parts of larger matrices. Methods only read a Matrix, and
-// goroutines may share a Matrix. Methods panic if the shapes of Diag, Q and K do not fit.
+// Matrix is the lower-triangular n×n matrix with the number λ_i in row i of the diagonal, and the
+// inner product q_iᵀk_j of row i of Q (n×d) and row j of K (n×d) in place (i, j) below the
+// diagonal. Diag holds the n elements on the diagonal of the Matrix; a nil Diag means ones. A
+// Matrix shares the memory of Diag, Q and K, and Q and K may be parts of larger matrices. Methods
+// only read a Matrix, and goroutines may share a Matrix. Methods panic if the shapes of Diag, Q and
+// K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]
@@ -26,10 +25,9 @@ func (m Matrix[T]) Dims() (n, d int) {
 	return m.Q.Rows, m.Q.Cols
 }
 
-// Dense writes all n² elements of the n×n Matrix m into dst in O(n²·d) operations, for n×d matrices
-// Q and K, and returns dst. Dense allocates a zero-value dst. The argument dst must not overlap Q,
-// K or Diag. Dense computes each inner product of rows of Q and K in float64, in a fixed order, and
-// rounds once.
+// Dense writes all elements of the n×n Matrix m into dst and returns dst; a zero-value dst is
+// allocated. The argument dst must not overlap Q, K or Diag. Dense takes O(n²·d) operations,
+// computes each inner product in float64, and rounds once.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

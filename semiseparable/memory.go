@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// extend returns a slice of n elements that begins with the elements of x up to its capacity.
 func extend[E any](x []E, n int) []E {
 	if n > cap(x) {
 		x = append(x[:cap(x)], make([]E, n-cap(x))...)

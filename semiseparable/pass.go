@@ -17,11 +17,9 @@ type sizes struct {
 	window int // chunks of a window, whose triangles are in memory at a time
 }
 
-// tuned returns the fastest sizes. In a chunk of c rows, a row costs 2dp multiply-adds and about
-// c·(d + p/2) for the triangle, and a chunk reads and writes Z once.
-//
-// The rows of Q and K of a window take a quarter of the second cache. The chunk does not depend on
-// caches, because the order of sums depends on the chunk. It does not depend on the window.
+// A row of a chunk of c rows costs 2dp multiply-adds and about c·(d + p/2) for the triangle, and a
+// chunk reads and writes Z once. The rows of Q and K of a window take a quarter of the second
+// cache. The chunk does not depend on caches, because the order of sums depends on it.
 func (m Matrix[T]) tuned() sizes {
 	const chunk, most = 48, 8
 	var v T
@@ -29,11 +27,9 @@ func (m Matrix[T]) tuned() sizes {
 	return sizes{chunk: chunk, window: min(max(cache.L2/4/(chunk*max(row, 1)), 2), most)}
 }
 
-// pass computes T⁻¹·V, or T⁻ᵀ·V if transposed is set, chunk by chunk.
-//
-// The columns are independent of each other, and are cut into groups. A goroutine computes a share
-// of the groups for all chunks of a window, while other goroutines compute the triangles of the
-// next window.
+// pass computes T⁻¹·V, or T⁻ᵀ·V if transposed is set. A goroutine computes a share of the groups of
+// columns for all chunks of a window, while other goroutines compute the triangles of the next
+// window.
 type pass[T dense.Float] struct {
 	Matrix[T]
 	sizes
@@ -43,7 +39,6 @@ type pass[T dense.Float] struct {
 	aliased     bool // dst is v
 
 	steps int
-	// the window that groups compute; triangles are prepared one window ahead
 	phase int
 	// the number of shares in this phase: shares, or 0 before the first window
 	running   int
@@ -55,8 +50,7 @@ type pass[T dense.Float] struct {
 	fault *ElementError // the first row of v that is not finite, if v is overwritten
 }
 
-// group is the columns from ≤ j < to of the result, the width of one panel of package matmul. All
-// matrices of a group are panels, so that products do not copy their operands.
+// group is one panel of package matmul, so that products do not copy their operands.
 type group[T dense.Float] struct {
 	from, to int
 	data     []T
@@ -64,7 +58,6 @@ type group[T dense.Float] struct {
 	y        dense.Matrix[T] // the rows of a chunk, first of V and then of the solution
 }
 
-// solve computes T⁻¹·V, or T⁻ᵀ·V if transposed is set, into dst.
 func (m Matrix[T]) solve(dst, v dense.Matrix[T], transposed bool, size sizes) (dense.Matrix[T], error) {
 	n, d := m.Dims()
 	v.Check()
@@ -103,7 +96,6 @@ func (s *pass[T]) start(m Matrix[T], dst, v dense.Matrix[T], transposed bool, si
 	width := matmul.PanelWidth[T](v.Cols)
 	count := (v.Cols + width - 1) / width
 	s.groups = extend(s.groups, count)
-	// Two processors share up to 128 columns.
 	const most = 64
 	s.shares = min((v.Cols+most-1)/most, count)
 	for i := range s.groups {
@@ -120,7 +112,6 @@ func (g *group[T]) start(from, to, d, chunk int) {
 	g.z, g.y = all.RowRange(0, d), all.RowRange(d, rows)
 }
 
-// forget drops the references to memory of the caller.
 func (s *pass[T]) forget() {
 	s.Matrix = Matrix[T]{}
 	s.left, s.right, s.dst, s.v = s.Q, s.Q, s.Q, s.Q
@@ -138,9 +129,7 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Piece solves for some columns of the solution in a range of rows, or prepares the next range of
-// rows. The first and the last tasks i solve for columns, and the small tasks between prepare rows:
-// goroutines start at both ends, so that small tasks are left for the end.
+// Piece is task i: the small tasks are in the middle, because goroutines begin at both ends.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)
@@ -154,7 +143,6 @@ func (s *pass[T]) Piece(i int) {
 	}
 }
 
-// advance computes a share of the groups for the window that begins at step first.
 func (s *pass[T]) advance(share, first int) {
 	groups := s.groups[parallel.Share(len(s.groups), s.shares, share):parallel.Share(len(s.groups), s.shares, share+1)]
 	for step := first; step < min(first+s.window, s.steps); step++ {
@@ -180,15 +168,13 @@ func (s *pass[T]) advance(share, first int) {
 	}
 }
 
-// of returns rows lo ≤ i < hi of the columns of x in g.
 func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: hi - lo, Cols: g.to - g.from, Data: x.Data[lo*x.Stride+g.from:], Stride: x.Stride}
 }
 
 func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
-// rows returns the rows lo ≤ i < hi of a step. Steps go from the first chunk to the last, and for
-// Tᵀ from the last chunk to the first.
+// Steps are chunks, from the first chunk to the last, and for Tᵀ from the last to the first.
 func (s *pass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step
@@ -206,7 +192,6 @@ func (s *pass[T]) prepare(step int) {
 	}
 }
 
-// inspect records the first row of V that is not finite, before the row is overwritten.
 func (s *pass[T]) inspect(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := s.v.Row(i)
@@ -222,7 +207,6 @@ func (s *pass[T]) inspect(lo, hi int) {
 	}
 }
 
-// chunk holds the operands of a chunk C for one group.
 type chunk[T dense.Float] struct {
 	t              *triangle[T]
 	left, right, y dense.Matrix[T]

@@ -9,8 +9,7 @@ import (
 )
 
 // ResidualError reports a wrong inverse Y of a Matrix T: T·Y differs from I by more than rounding
-// explains. The cause of a ResidualError is a block on the diagonal of T that is too
-// ill-conditioned for an inverse in the element type. Solve inverts only well-conditioned small
+// explains, because a block on the diagonal of T is ill-conditioned. Solve inverts only small
 // blocks of T, and solves systems with T even after a ResidualError of Inverse.
 type ResidualError struct {
 	Row      int     // the first row of T·Y − I whose residual exceeds the bound
@@ -18,13 +17,11 @@ type ResidualError struct {
 	Bound    float64 // 8·(n + d + 128)·u, where u is the unit roundoff
 }
 
-// Error returns a message with the Row, the Residual and the Bound that the Residual exceeds.
 func (e *ResidualError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
 }
 
-// sum computes the contributions of y, the rows i of chunk c and the columns of chunk j of Y, to
-// Y·r and to Σ_j y_ij², where r is the vector of signs.
+// r is the vector of signs.
 func (v *inversion[T]) sum(y dense.Matrix[T], c, j int) {
 	lo, _ := v.rows(c)
 	from, to := v.rows(j)
@@ -49,13 +46,10 @@ func (v *inversion[T]) total() {
 	}
 }
 
-// residual compares T·(Y·r) with r [Freivalds 1979]. Element i of the difference sums row i of
-// T·Y − I with independent signs, and is rarely much smaller than the norm of the row. The
-// magnitudes of the terms of row i sum to at most
+// residual compares T·(Y·r) with r [Freivalds 1979]: element i of the difference sums row i of T·Y
+// − I with independent signs, and rounding is relative to the sum of magnitudes
 //
-//	1 + |λ_i|·a_i + ‖q_i‖·Σ_{j<i} ‖k_j‖·a_j,
-//
-// and rounding errors are relative to this sum. A sum that is not finite passes.
+//	1 + |λ_i|·a_i + ‖q_i‖·Σ_{j<i} ‖k_j‖·a_j.
 func (v *inversion[T]) residual() error {
 	n, d := v.Dims()
 	bound := 8 * float64(n+d+inverseChunk) * vecmath.Roundoff[T]()

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// triangle is the triangle T_CC of a chunk C.
 type triangle[T dense.Float] struct {
 	data   []T // the elements of T_CC below the diagonal, in a c×c matrix
 	factor triangular.PanelFactor[T]
@@ -24,8 +23,7 @@ func (t *triangle[T]) set(m *Matrix[T], lo, hi int, transposed bool) {
 	pool.Put(&factors, s)
 }
 
-// below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t. The
-// elements of t on and above the diagonal are undefined.
+// The elements of t on and above the diagonal are undefined.
 func (m *Matrix[T]) below(t dense.Matrix[T], lo, hi int) {
 	// A product for each panel of columns skips most of the rows above the diagonal.
 	width := matmul.PanelWidth[T](t.Rows)

@@ -10,19 +10,16 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Method is a way to draw random feature maps, with a name for the result of Compare.
 type Method[T dense.Float] struct {
 	Name string
 	Draw Draw[T]
 }
 
-// Compared is the result of Compare for one method.
 type Compared struct {
 	Name string
 	Measurement
 	// Ratio is the MSE of the method divided by the MSE of the first method, and RatioStdErr the
-	// standard error of Ratio to first order. For the first method Ratio is exactly 1 and
-	// RatioStdErr 0.
+	// standard error of Ratio to first order.
 	Ratio, RatioStdErr float64
 }
 
@@ -45,8 +42,8 @@ type Comparison struct {
 // A Ratio below 1 by several RatioStdErr says that a method has a smaller error than the first.
 // Compare measures one method after another, with other random numbers of src, so that estimates by
 // different methods are independent. Compare measures each method against the kernel that the first
-// map of the method returns by Kernel. Compare returns an error for no methods, and if Measure
-// returns an error for a method, that error with the name of the method. A nil ctx panics.
+// map of the method returns by Kernel. Compare returns an error for no methods, and an error of
+// Measure with the name of the method. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {
@@ -69,8 +66,7 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 	return c, nil
 }
 
-// Table returns the Comparison as a table with a row for each method. The last column of the table
-// is the largest |Z| over all pairs of points, where Z is the bias in standard errors.
+// Table returns a row for each method, with the largest |Z| over all pairs of points last.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

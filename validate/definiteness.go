@@ -11,21 +11,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Verdict describes the signs of the eigenvalues of a symmetric matrix, as far as rounding allows.
 type Verdict int
 
 const (
 	// PositiveDefinite: every eigenvalue is above the tolerance.
 	PositiveDefinite Verdict = iota + 1
-	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and at least one is within
-	// the tolerance of zero.
+	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and one is close to zero.
 	PositiveSemidefinite
 	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
 	// count as Indefinite, because no kernel has such a Gram matrix.
 	Indefinite
 )
 
-// String returns the verdict in words, such as "positive definite".
 func (v Verdict) String() string {
 	if v < PositiveDefinite || v > Indefinite {
 		return fmt.Sprintf("Verdict(%d)", int(v))
@@ -33,7 +30,6 @@ func (v Verdict) String() string {
 	return [...]string{"positive definite", "positive semi-definite", "indefinite"}[v-PositiveDefinite]
 }
 
-// Spectrum holds the eigenvalues of a symmetric n×n matrix A and a verdict on their signs.
 type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
@@ -43,14 +39,12 @@ type Spectrum struct {
 	Tolerance float64
 	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite: the eigenvector of
-	// the smallest eigenvalue. QuadraticForm is vᵀAv for the matrix A and the vector v = Witness.
-	// If the Verdict is not Indefinite, Witness is nil and QuadraticForm is 0.
+	// Witness is a unit vector v with QuadraticForm = vᵀAv < 0 if the matrix A is Indefinite: the
+	// eigenvector of the smallest eigenvalue. Otherwise Witness is nil and QuadraticForm is 0.
 	Witness       []float64
 	QuadraticForm float64
 }
 
-// String returns in words the verdict, the range of the eigenvalues and the rank.
 func (s Spectrum) String() string {
 	n := len(s.Eigenvalues)
 	if n == 0 {
@@ -65,16 +59,14 @@ func (s Spectrum) String() string {
 }
 
 // Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs,
-// by gonum's mat.EigenSym in float64. For an n×n matrix a, Definiteness takes O(n³) time and O(n²)
-// memory, and does not change a.
-//
-// Definiteness counts eigenvalues λ of an n×n matrix as zero if |λ| ≤ n·ε·max|λ|, with ε = 2⁻⁵² for
-// float64 and 2⁻²³ for float32: rounding of elements changes eigenvalues by about that much.
+// by gonum's mat.EigenSym in float64, in O(n³) time. Definiteness counts eigenvalues λ as zero if
+// |λ| ≤ n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32: rounding of elements changes
+// eigenvalues by about that much. If a is symmetric up to rounding only, Definiteness returns the
+// eigenvalues of (a + aᵀ)/2. Definiteness does not change a.
 //
 // Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if
-// the n×n matrix a differs from aᵀ by more than n·ε times the largest element, with the machine
-// epsilon ε of T, and if the eigenvalues do not converge. If a is symmetric up to rounding only,
-// Definiteness returns the eigenvalues of (a + aᵀ)/2.
+// the n×n matrix a differs from aᵀ by more than n·ε times the largest element, and if the
+// eigenvalues do not converge.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {
@@ -92,7 +84,6 @@ func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	return spectrum(sym, relative)
 }
 
-// symmetricPart returns (a + aᵀ)/2 and the largest absolute value of its elements.
 func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, largest float64) {
 	part = mat.NewSymDense(a.Rows, nil)
 	for i := range a.Rows {
@@ -105,8 +96,6 @@ func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, larges
 	return part, largest
 }
 
-// spectrum returns the spectrum of a, whose elements are finite. relative is the tolerance over the
-// largest |λ|.
 func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
 	n := a.SymmetricDim()
 	var eig mat.EigenSym

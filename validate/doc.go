@@ -15,8 +15,8 @@
 //   - Compare measures several ways to draw maps at the same pairs. A Comparison has a Table.
 //   - Theory returns the exact mean and mean squared error of a map if its law is known.
 //
-// Draws run on GOMAXPROCS goroutines, each with its own source, and are summed in order. So the
-// same source gives the same numbers on any number of processors.
+// Draws run on GOMAXPROCS goroutines and are summed in order: the same source gives the same
+// numbers on any number of processors.
 //
 // Package validate/conformance checks implementations of kernels.Kernel, rff.Map and
 // orf.Projection. docs/maps.md and docs/laws.md say which laws are known.

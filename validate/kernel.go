@@ -17,20 +17,14 @@ import (
 type Fault int
 
 const (
-	// NoFault: the function has all properties on the points.
 	NoFault Fault = iota + 1
-	// NotFinite: a value is NaN or infinite.
 	NotFinite
 	// NotSymmetric: k(x, y) and k(y, x) differ by more than rounding.
 	NotSymmetric
-	// NotPositive: the Gram matrix has a negative eigenvalue.
 	NotPositive
 )
 
-// KernelCheck is the result of CheckKernel for a function k on n points.
 type KernelCheck struct {
-	// Fault is NoFault, the first property of a kernel that k lacks, or 0 after an error of
-	// CheckKernel.
 	Fault Fault
 	// I and J are the indices of points at which k(x_I, x_J) is not finite or not k(x_J, x_I), and
 	// Value is k(x_I, x_J). I, J and Value are zero unless Fault is NotFinite or NotSymmetric.
@@ -47,11 +41,9 @@ type KernelCheck struct {
 	Spectrum Spectrum
 }
 
-// OK reports whether the function k is finite, symmetric and positive semi-definite on the points,
-// up to rounding. OK is false if CheckKernel returned an error.
+// OK reports whether Fault is NoFault.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
-// String says in words whether the function k is a kernel on the points, and if not, why.
 func (c KernelCheck) String() string {
 	switch c.Fault {
 	case NotFinite:
@@ -67,17 +59,15 @@ func (c KernelCheck) String() string {
 	return "not known to be a kernel"
 }
 
-// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether k is finite at every
-// pair, symmetric, and has a positive semi-definite Gram matrix. A fault in the result of
-// CheckKernel is a proof that k is not a kernel. A result of CheckKernel without a fault proves
-// nothing about points outside x, so choose points x like the points of your application.
+// CheckKernel checks whether k is finite, symmetric and positive semi-definite on the n rows of x
+// (n×d). A fault in the result of CheckKernel is a proof that k is not a kernel. A result without a
+// fault proves nothing about points outside x, so choose x like the points of your application.
 //
-// CheckKernel evaluates k in float64 at all n² ordered pairs of n points, from several goroutines
-// at once, and takes O(n³) time for eigenvalues. For n points of dimension d, CheckKernel lets k(x,
-// y) and k(y, x) differ by (d+8)·ε·max|k|, and counts eigenvalues λ ≥ −n·ε·max|λ| as not negative,
-// with ε = 2⁻⁵². CheckKernel returns an error for a nil k, a k that kernels.Check rejects, no
-// points or so many points n that n² values do not fit memory, and eigenvalues that do not
-// converge.
+// CheckKernel evaluates k in float64 at all n² ordered pairs of points, from several goroutines at
+// once, and takes O(n³) time for eigenvalues. CheckKernel lets k(x, y) and k(y, x) differ by
+// (d+8)·ε·max|k|, and counts eigenvalues λ ≥ −n·ε·max|λ| as not negative, with ε = 2⁻⁵².
+// CheckKernel returns an error for a k that is nil or that kernels.Check rejects, no points, and
+// eigenvalues that do not converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
@@ -93,7 +83,7 @@ func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelChec
 	if err := limit.Memory[float64](n, n); err != nil {
 		return KernelCheck{}, fmt.Errorf("validate: x is %d×%d, for %d×%d values of k: %w", n, x.Cols, n, n, err)
 	}
-	// kernels.Gram computes only one of k(x, y) and k(y, x), and so would hide a difference.
+	// kernels.Gram would hide a difference: it computes only one of k(x, y) and k(y, x).
 	points := dense.Copy(dense.Matrix[float64]{}, x)
 	gram := dense.New[float64](n, n)
 	parallel.Rows(n, 16, func(lo, hi int) {

@@ -22,13 +22,12 @@ import (
 // Measure and Compare call a Draw from several goroutines, and give each call its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
-// Estimate holds statistics of many random maps' estimates of the kernel at one pair of points.
 type Estimate struct {
 	// Truth is the kernel at the pair of points, Mean the mean of the estimates of the kernel over
 	// the drawn maps, and StdErr the standard error of Mean.
 	Truth, Mean, StdErr float64
-	// Rounding, a bound of the rounding error of Mean, is the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over
-	// draws, for features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
+	// Rounding bounds the rounding error of Mean: the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over draws, for
+	// features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
 	Rounding float64
 	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For unbiased maps and many
 	// draws Z is nearly standard normal, and |Z| > 4 at about one of 16,000 pairs of points.
@@ -38,31 +37,24 @@ type Estimate struct {
 	MSE, MSEStdErr float64
 }
 
-// Measurement is the result of Measure: the errors of random feature maps at pairs of points.
 type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean over Pairs of the mean squared error of kernel estimates at a pair, and
-	// MSEStdErr the standard error of MSE, which accounts for correlations between pairs, because
-	// all pairs share the drawn maps.
+	// MSE is the mean of squared errors of kernel estimates over all Pairs, and MSEStdErr the
+	// standard error of MSE.
 	MSE, MSEStdErr float64
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
-// ≥ 2 random maps. Measure compares estimates of the kernel with the kernel that method Kernel of
-// the first map returns. The mean of estimates at a pair over all maps of Measure shows a bias.
-// Call Measure with 30 draws or more so that the Z of each Estimate is nearly normally distributed.
-//
-// Measure gives each draw a PCG source whose seeds are the next two numbers of src, and sums in the
-// order of draws, so that the result does not depend on GOMAXPROCS. Measure takes O(n) memory for n
-// pairs, beyond the memory of the maps.
+// ≥ 2 random maps. Measure compares the estimates with the kernel that method Kernel of the first
+// map returns. With 30 draws or more, Z is nearly normally distributed. Measure gives each draw a
+// PCG source whose seeds are the next two numbers of src, and sums in the order of draws, so that
+// the result does not depend on GOMAXPROCS.
 //
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
-// 2⁴⁰, and a nil draw or src. Measure returns an error if draw fails or makes a map that has a nil
-// Kernel or is not for points of the dimension of x, and the error of a ctx that ends. Measure
-// checks whether ctx has ended between draws, between values of the kernel, and between blocks of
-// 64 pairs of points. A nil ctx panics. NaN or infinite features make the field Z of the Estimate
+// 2⁴⁰, a draw that fails or makes a map of another dimension or without Kernel, a nil draw or src,
+// and the end of ctx. A nil ctx panics. NaN or infinite features make the field Z of the Estimate
 // at the pair of points NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
@@ -72,9 +64,7 @@ func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	return m, nil
 }
 
-// Worst returns the index of the pair of points with the largest |Z|, and Z, the bias in standard
-// errors. If the bias Z in standard errors is NaN at pairs of points, Worst returns the first of
-// these pairs.
+// Worst returns index and Z of the pair of points with the largest |Z|; NaN counts as largest.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {
@@ -87,15 +77,13 @@ func (m Measurement) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether |Z| ≤ limit at every pair of points, where Z is the bias in standard
-// errors. Unbiased is false for a Measurement without pairs, which Measure returns with an error.
-// For an unbiased map, many draws and n pairs, Unbiased(4) is false with probability ≤ n/15,000.
+// Unbiased reports whether there are pairs of points and |Z| ≤ limit at each, where Z is the bias
+// in standard errors. For an unbiased map, |Z| > 4 at a pair with a probability of about 1/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit
 }
 
-// statistics accumulates the estimates of many draws at the same pairs.
 type statistics struct {
 	kernel    kernels.Kernel
 	truth     []float64
@@ -105,10 +93,8 @@ type statistics struct {
 	overall   running   // the mean over pairs of the squared error
 }
 
-// drawsAtOnce is the number of draws between two accumulations, which run in the order of draws.
 const drawsAtOnce = 32
 
-// measure is Measure without the name of the package in errors.
 func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	_ = argument.Context("validate", ctx) // panics for a nil ctx
 	if draw == nil {
@@ -153,7 +139,6 @@ func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	return m.result(draws, 2*vecmath.Roundoff[T]()), nil
 }
 
-// result returns the result for features of relative precision eps.
 func (m *statistics) result(draws int, eps float64) Measurement {
 	r := Measurement{Kernel: m.kernel, Draws: draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, MSEStdErr: m.overall.stdErr()}
 	for i, truth := range m.truth {
@@ -187,7 +172,6 @@ func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source)
 	return nil
 }
 
-// sample is one draw: its source and its estimates, or its error.
 type sample struct {
 	src              rand.Source
 	kernel           kernels.Kernel
@@ -195,7 +179,6 @@ type sample struct {
 	err              error
 }
 
-// take draws a map and computes its estimates until ctx ends.
 func take[T dense.Float](ctx context.Context, s *sample, draw Draw[T], x, y dense.Matrix[T]) error {
 	m, err := draw(s.src)
 	if err != nil {
@@ -231,7 +214,6 @@ func take[T dense.Float](ctx context.Context, s *sample, draw Draw[T], x, y dens
 	return nil
 }
 
-// inner returns Σ x_l·y_l and Σ |x_l·y_l| in float64.
 func inner[T dense.Float](x, y []T) (sum, size float64) {
 	y = y[:len(x)]
 	for l, v := range x {
@@ -242,7 +224,6 @@ func inner[T dense.Float](x, y []T) (sum, size float64) {
 	return sum, size
 }
 
-// evaluate sets the truth at every pair until ctx ends.
 func (m *statistics) evaluate(ctx context.Context, x, y dense.Matrix[float64]) {
 	parallel.Rows(x.Rows, 64, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
@@ -263,7 +244,6 @@ func (m *statistics) add(s *sample) {
 	m.overall.add(total)
 }
 
-// running is the mean of values that arrive one at a time.
 type running struct{ n, mean, rest, squares float64 }
 
 func (r *running) add(v float64) {

@@ -10,16 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Angle is the pair of rows of a matrix that are farthest from orthogonal.
 type Angle struct {
-	// I < J are the indices of the rows farthest from orthogonal, both 0 for fewer than two rows.
+	// I < J are the indices of the rows of the largest |cos|, both 0 for fewer than two rows.
 	I, J int
 	// Cos is |cos| of the angle between rows I and J, the largest of all pairs of rows. If Cos is
 	// 0, all rows are orthogonal to each other. Cos is NaN if CheckOrthogonal returned an error.
 	Cos float64
 }
 
-// String returns in words the largest |cos| and the two rows.
 func (a Angle) String() string {
 	switch {
 	case math.IsNaN(a.Cos):
@@ -30,14 +28,12 @@ func (a Angle) String() string {
 	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
 }
 
-// CheckOrthogonal returns the largest |cos| of the angle between two rows of the m×d matrix w, in
-// float64. The |cos| that CheckOrthogonal returns has a rounding error of at most (d+4)·2⁻⁵² for
-// rows of d elements. If w holds m > d orthogonal frequencies in R^d, which are orthogonal within
-// blocks of d rows, pass w.RowRange(0, d) to CheckOrthogonal.
+// CheckOrthogonal returns the largest |cos| of the angle between two rows of the m×d matrix w, with
+// a rounding error of at most (d+4)·2⁻⁵². If w holds m > d orthogonal frequencies in R^d, which are
+// orthogonal within blocks of d rows, pass w.RowRange(0, d) to CheckOrthogonal.
 //
-// CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element
-// that is NaN or infinite. For an m×d matrix w, CheckOrthogonal takes O(m²d) time for matrix
-// products and O(m·d) memory, and does not change w.
+// CheckOrthogonal takes O(m²d) time and O(m·d) memory, and does not change w. CheckOrthogonal
+// returns an error for a row of zeros, and for an element that is NaN or infinite.
 func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}

@@ -7,23 +7,20 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Asymmetry holds the pair of elements at which a matrix A differs most from its transpose.
+// Asymmetry holds the elements of a matrix A that differ most from the mirrored elements.
 type Asymmetry struct {
-	// A_IJ and A_JI, I < J, are the elements of a matrix A that differ most; I = J = 0 if none
-	// differ.
+	// I and J, I < J, are the row and the column of the element farthest from the mirrored one,
+	// both 0 if no elements differ.
 	I, J int
-	// Upper is A_IJ, above the diagonal of the matrix A, and Lower is A_JI, below the diagonal.
+	// Upper is A_IJ, above the diagonal, and Lower is A_JI.
 	Upper, Lower float64
-	// Difference is |A_IJ − A_JI|, the largest over all pairs of mirrored elements of the matrix A.
-	// Difference is NaN if CheckSymmetric returned an error.
+	// Difference is |A_IJ − A_JI|, or NaN if CheckSymmetric returned an error.
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. OK is false if CheckSymmetric returned an
-// error.
+// OK reports whether the matrix is exactly symmetric.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
-// String says in words whether the matrix is symmetric, and where it is not.
 func (a Asymmetry) String() string {
 	switch {
 	case a.OK():
@@ -37,8 +34,7 @@ func (a Asymmetry) String() string {
 
 // CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and the position (i, j), the
 // first in row order if the largest occurs several times. CheckSymmetric returns an error for a
-// matrix that is not square, and for an element that is NaN or infinite. CheckSymmetric takes O(n²)
-// time for an n×n matrix a and does not change a.
+// matrix that is not square or not finite. CheckSymmetric takes O(n²) time and does not change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

@@ -6,24 +6,20 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns. Comparison.Table makes a Table with a row of errors for
-// each method that Compare has measured.
+// Table is a result in rows and columns, which Comparison.Table returns.
 type Table struct {
 	Title   string
 	Columns []Column
-	// Rows have an element for each column: a string, an int, a float64, or nil for no value.
+	// Rows have a string, an int, a float64 or nil for each column.
 	Rows [][]any
 }
 
-// Column describes a column.
 type Column struct {
-	// Name is the heading.
 	Name string
-	// Format is the verb of package fmt for the numbers of the column. "" means %v.
+	// Format is the verb of package fmt for the numbers of the column; "" means %v.
 	Format string
 }
 
-// String returns the title and the table in aligned columns, with "—" for a nil element.
 func (t Table) String() string {
 	var b strings.Builder
 	if t.Title != "" {
@@ -44,7 +40,6 @@ func (t Table) String() string {
 		}
 		fmt.Fprintln(w)
 	}
-	// Writing to a strings.Builder cannot fail.
 	_ = w.Flush()
 	return b.String()
 }

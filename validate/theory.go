@@ -11,23 +11,19 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Prediction is the exact mean and mean squared error of the estimate of a kernel by a random map.
 type Prediction struct {
 	// Mean is the exact mean of the estimate of the kernel over draws of the frequencies. Mean is
 	// the value of the kernel if the map is unbiased, and NaN if no formula is known.
 	Mean float64
 
-	// MSE is the exact mean squared error of the estimate over draws of the frequencies, against
-	// the kernel of the map, or against Mean if the map names no kernel. MSE is NaN if no formula
-	// is known.
+	// MSE is the exact mean squared error of the estimate of the kernel, or the variance if the map
+	// names no kernel; NaN if no formula is known.
 	MSE float64
 
-	// Law names the features, the frequencies and the source of the formula for MSE. Law is "" if
-	// no formula is known.
+	// Law names the features, the frequencies and the source of the formula for MSE.
 	Law string
 }
 
-// String returns MSE and Law, or "no law is known".
 func (p Prediction) String() string {
 	if p.Law == "" {
 		return "no law is known"
@@ -37,9 +33,8 @@ func (p Prediction) String() string {
 
 // Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair
 // of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes
-// frequencies with the distribution of the frequencies in w, or of the frequencies in m if w is
-// nil. If w is not nil, Theory reads the distribution and the number of the frequencies in w, but
-// not the values of frequencies, and not the number of frequencies in m.
+// frequencies with the distribution and the number of the frequencies in w, or of the frequencies
+// in m if w is nil, and does not read the values of frequencies in w.
 //
 // Theory knows formulas for maps of package rff over frequencies of package orf:
 //
@@ -49,15 +44,14 @@ func (p Prediction) String() string {
 //   - Laplacian: rows of orf.Cauchy; DotProduct: all rows but those of Halton and Cauchy;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
-// For combinations of map and frequencies without a known formula, Theory returns MSE = NaN and Law
-// = "". For a biased map of rff.New, the Mean that Theory returns is not the value of the kernel,
-// and MSE contains the square of the bias. Each formula of Theory is exact for finite dimensions
-// and numbers of frequencies, to 10 digits or more, and by quadrature for maps of rff.New;
-// docs/maps.md says more. For points of dimension d, Theory takes O(d) operations and O(√d) terms
-// of a series, and O(d²) operations for SADERF, ADERF and SDERF. Theory returns +Inf or 0 for a
-// mean squared error beyond the range of float64.
+// Without a known formula, Theory returns MSE = NaN and Law = "". For a biased map of rff.New, the
+// Mean that Theory returns is not the value of the kernel, and MSE contains the square of the bias.
+// Each formula of Theory is exact for finite dimensions and numbers of frequencies, to 10 digits or
+// more, and by quadrature for maps of rff.New; docs/maps.md says more.
 //
-// Theory panics if m is nil, and if the dimension of x, y or the frequencies w does not fit m.
+// For points of dimension d, Theory takes O(d) operations, and O(d²) operations for SADERF, ADERF
+// and SDERF. Theory returns +Inf or 0 for a mean squared error beyond the range of float64. Theory
+// panics if m is nil, and for points x, y or frequencies w whose dimension does not fit m.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")
@@ -73,14 +67,12 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 	return Prediction{Mean: math.NaN(), MSE: math.NaN()}
 }
 
-// estimateLaw is the law of the estimates of a map.
 type estimateLaw struct {
 	mse.Estimate
 	kernel kernels.Kernel // nil if the map names no kernel
 }
 
-// lawOf returns the law of the estimates of m with frequencies of the law of w, and whether it is
-// known. lawOf panics if w is not of the dimension of m.
+// lawOf panics if w is not of the dimension of m.
 func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
 	lawful, ok := m.(mse.Lawful)
 	if !ok {
@@ -103,7 +95,6 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	return estimateLaw{Estimate: e, kernel: m.Kernel()}, ok
 }
 
-// at returns the mean and the mean squared error of the estimate, and whether they are known.
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
 	if l.Moments == nil {
 		return l.kernel.Eval(x, y), l.MSE(x, y), true

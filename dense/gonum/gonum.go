@@ -1,10 +1,7 @@
 // Package gonum converts matrices of package dense to and from matrices of gonum, without a copy
 // where layout and element type allow. It is a package of its own so that package dense does not
-// link gonum.
-//
-// A blas64.General needs no function: its fields are the fields of dense.Matrix[float64], in the
-// same order, and Go converts one to the other in place. The fields of a blas32.General have
-// another order: FromBLAS32 and ToBLAS32 convert it.
+// link gonum. A blas64.General needs no function: Go converts it to dense.Matrix[float64] in place.
+// The fields of a blas32.General have another order: FromBLAS32 and ToBLAS32 convert it.
 package gonum
 
 import (
@@ -15,10 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// FromMat returns x as a dense.Matrix[T]. If T is float64 and x is a mat.RawMatrixer, such as
-// *mat.Dense, the result shares the memory of x. If T is float32 or x is no mat.RawMatrixer, the
-// result is a copy, rounded to T. FromMat panics if x is nil, and if the fields that a RawMatrix
-// method of x returns describe no matrix.
+// FromMat returns x as a dense.Matrix[T], in the memory of x if T is float64 and x is a
+// mat.RawMatrixer such as *mat.Dense, or else as a copy rounded to T. FromMat panics if x is nil,
+// and if a RawMatrix method of x describes no matrix.
 func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	if x == nil {
 		panic("gonum: x is nil, want a matrix")
@@ -42,10 +38,9 @@ func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	return m
 }
 
-// ToMat returns m as a *mat.Dense. If T is float64, the result of ToMat shares the memory of m. If
-// T is float32, the result of ToMat is a copy. An m without elements becomes an empty *mat.Dense,
-// because gonum has no matrix with rows and no columns, or with columns and no rows. ToMat panics
-// if m.Check panics.
+// ToMat returns m as a *mat.Dense, in the memory of m if T is float64, or else as a copy. An m
+// without elements becomes an empty *mat.Dense, because gonum has no matrix with rows and no
+// columns, or with columns and no rows. ToMat panics if m.Check panics.
 func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	m.Check()
 	if m.Rows == 0 || m.Cols == 0 {
@@ -61,23 +56,19 @@ func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	return &d
 }
 
-// FromBLAS32 returns x as a dense.Matrix that shares the memory of x. Go itself does not convert
-// blas32.General to dense.Matrix, because their fields differ in order. FromBLAS32 panics if Check
-// of the dense.Matrix panics.
+// FromBLAS32 returns x as a dense.Matrix that shares the memory of x, and panics if x is no matrix.
 func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 	m := dense.Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
 	m.Check()
 	return m
 }
 
-// ToBLAS32 returns m as a blas32.General that shares the memory of m. The result has stride
-// max(m.Stride, m.Cols, 1), because BLAS checks the stride even of a single row. ToBLAS32 panics if
-// m.Check panics.
+// ToBLAS32 returns m as a blas32.General that shares the memory of m, with a stride of at least 1
+// and m.Cols, because BLAS checks the stride even of a single row.
 func ToBLAS32(m dense.Matrix[float32]) blas32.General {
 	m.Check()
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}
 }
 
-// leading returns a stride that gonum accepts. gonum checks the stride of a matrix of one row too,
-// although the matrix does not use it.
+// gonum checks the stride of a matrix of one row too.
 func leading(stride, cols int) int { return max(stride, cols, 1) }

@@ -1,12 +1,11 @@
-// Package half converts between float32 or float64 and the two 16-bit formats in which weights,
-// keys and values are stored: binary16 of IEEE 754, which PyTorch calls float16, and bfloat16.
+// Package half converts between float32 or float64 and two 16-bit formats: binary16 of IEEE 754,
+// which PyTorch calls float16, and bfloat16.
 //
 //	format     exponent   fraction   largest   smallest normal   unit roundoff
 //	Float16    5 bits     10 bits    65504     2⁻¹⁴              2⁻¹¹
 //	BFloat16   8 bits     7 bits     3.4e38    2⁻¹²⁶             2⁻⁸
 //
-// This module does not compute in these formats: Decode numbers into a dense.Matrix or a
-// dense.Tensor, and Encode the results.
+// This module does not compute in these formats: Decode numbers, and Encode the results.
 //
 //	k := dense.TensorOf(b, h, l, d, half.Decode[float32](nil, stored)) // stored is a []half.Float16
 //	out := half.Encode[half.Float16](nil, r.Out.Data)
@@ -19,10 +18,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Float16 holds the bits of a number of IEEE 754 binary16: a sign s, 5 bits of exponent e and 10
-// bits of fraction f. A Float16 of sign s, exponent 0 < e < 31 and fraction f has the value
-// (−1)^s·2^(e−15)·(1 + f/2¹⁰). A Float16 of sign s, exponent 0 and fraction f has the value
-// (−1)^s·2⁻²⁴·f. A Float16 of exponent 31 has the value ±Inf if the fraction is 0, and NaN if not.
+// Float16 holds the bits of a number of IEEE 754 binary16: a sign, 5 bits of exponent e and 10 bits
+// of fraction f, with the value ±2^(e−15)·(1 + f/2¹⁰) for 0 < e < 31, ±2⁻²⁴·f for e = 0, and for e
+// = 31 ±Inf if f is 0 and NaN if not.
 type Float16 uint16
 
 // BFloat16 holds the upper 16 bits of a float32: sign, exponent and 7 bits of fraction.
@@ -31,10 +29,8 @@ type BFloat16 uint16
 // Number is the set of the two 16-bit formats Float16 and BFloat16.
 type Number interface{ Float16 | BFloat16 }
 
-// Decode writes the exact values of the 16-bit numbers src into dst and returns dst. Decode
-// allocates dst if dst is nil, and allocates nothing if dst is not nil. Decode keeps the sign of
-// NaN, and the fraction of NaN in the upper bits of the fraction of the result. Decode panics if a
-// dst that is not nil differs from src in length.
+// Decode writes the exact values of the 16-bit numbers src into dst and returns dst; a nil dst is
+// allocated. Decode keeps the sign and fraction of NaN, and panics for a dst of another length.
 func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	dst = ensure(dst, len(src))
 	switch src := any(src).(type) {
@@ -50,13 +46,11 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	return dst
 }
 
-// Encode writes the numbers of the 16-bit format H that are nearest to the numbers of src into dst
-// and returns dst. Encode allocates only a nil dst. A number halfway between two numbers of format
-// H becomes the one whose fraction is even. Encode rounds float64 once, not by way of float32. A
-// number nearer to 0 than all normal numbers of format H becomes the nearest multiple of the
-// smallest subnormal number, with its sign kept. Numbers beyond the largest finite number of format
-// H by half a unit of the last place or more become ±Inf. Encode turns NaN into NaN of equal sign.
-// Encode panics if a dst that is not nil differs from src in length.
+// Encode writes the numbers of the 16-bit format H that are nearest to the numbers of src, ties to
+// even, into dst and returns dst; a nil dst is allocated. Encode rounds float64 once, not by way of
+// float32. Numbers near 0 become multiples of the smallest subnormal number, with their sign.
+// Numbers beyond the largest finite number of format H by half a unit of the last place or more
+// become ±Inf, and NaN becomes NaN of equal sign. Encode panics for a dst of another length.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {
@@ -72,8 +66,7 @@ func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	return dst
 }
 
-// widened returns x in T. It does not convert a NaN, because some processors, such as riscv64, drop
-// the sign and the fraction of a NaN that they convert.
+// Some processors, such as riscv64, drop the sign and the fraction of a NaN that they convert.
 func widened[T dense.Float](x float32) T {
 	if x == x {
 		return T(x)
@@ -88,7 +81,6 @@ func widened[T dense.Float](x float32) T {
 	return v
 }
 
-// widest returns x as float64, with the sign and the fraction of a NaN.
 func widest[T dense.Float](x T) float64 {
 	if x == x {
 		return float64(x)
@@ -105,7 +97,6 @@ func widestNaN(x float32) float64 {
 	return math.Float64frombits(bits>>31<<63 | exponent | bits<<41>>12)
 }
 
-// ensure returns dst, which it allocates if dst is nil.
 func ensure[E any](dst []E, n int) []E {
 	if dst == nil {
 		return make([]E, n)
@@ -133,8 +124,7 @@ func (h Float16) Float32() float32 {
 // Float32 converts h to float32, exactly.
 func (h BFloat16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// nearest returns the bits of the number nearest to x in the format with the given bits of fraction
-// and of exponent.
+// nearest rounds to the format with the given bits of fraction and of exponent.
 func nearest(x float64, fraction, exponent int) uint16 {
 	bits := math.Float64bits(x)
 	sign, magnitude := uint16(bits>>63)<<15, bits&^(1<<63)

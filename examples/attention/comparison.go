@@ -16,7 +16,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// comparison holds tensors, their exact attention, and the measurements of other attention.
 type comparison struct {
 	settings
 	input
@@ -27,8 +26,7 @@ type comparison struct {
 	rows    []row
 }
 
-// newComparison measures exact attention and every other attention. It returns an error if all
-// outputs are zero, because relative errors then do not exist.
+// Relative errors do not exist if all outputs are zero.
 func newComparison(s settings, in input) (*comparison, error) {
 	o := performer.ExactOptions{Softmax: performer.Softmax{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}}
 	truth, err := performer.NewExact[float32](o)
@@ -54,7 +52,6 @@ func newComparison(s settings, in input) (*comparison, error) {
 	return c, c.references()
 }
 
-// forward makes attention for every head, one after another, and returns the outputs and the time.
 func (c *comparison) forward(form func(head) (performer.Attention[float32], error)) ([]dense.Matrix[float32], time.Duration, error) {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	start := time.Now()
@@ -68,8 +65,6 @@ func (c *comparison) forward(form func(head) (performer.Attention[float32], erro
 	return out, time.Since(start), nil
 }
 
-// references adds rows of exact attention in 8 bits, of linear attention with the features elu+1,
-// and of averages with equal weights.
 func (c *comparison) references() error {
 	o := c.options
 	o.Bits = 8
@@ -93,7 +88,6 @@ func (c *comparison) references() error {
 	return nil
 }
 
-// averages returns, for each head, the mean of the values that each query sees.
 func (c *comparison) averages() []dense.Matrix[float32] {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	for i, h := range c.heads {
@@ -117,14 +111,11 @@ func (c *comparison) averages() []dense.Matrix[float32] {
 	return out
 }
 
-// answer chooses attention to the tolerance for every head, and prints the choice with the measured
-// error and time. It writes the outputs to the file of -o.
 func (c *comparison) answer(w io.Writer) error {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		// The cost of the choice is spread over 10 calls, and at most that of a call of exact
-		// attention.
+		// Calls spreads the cost of the choice.
 		o := audit.ChooseOptions{Calls: 10, Budget: 1, Reproducible: true}
 		chosen, err := audit.Choose(context.Background(), c.options.Softmax, h.q, h.k, h.v, c.tolerance, o, source(c.seed, "within"))
 		if err != nil {

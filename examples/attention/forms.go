@@ -16,16 +16,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// formNames has the approximations of attention that the program compares, each in several sizes:
-// blocks of keys, and features.
 var formNames = []string{"blocks", "SDERF", "FAVOR+"}
 
-// keyShare divided by the size is the threshold of blocks.Options, which is at most mostThreshold.
-// So queries read more keys if the size is larger.
+// keyShare divided by the size is the threshold of blocks.Options, at most mostThreshold: queries
+// read more keys if the size is larger.
 const keyShare, mostThreshold = 10, 0.7
 
-// form returns attention of a size for the tensors of a head. The size is keyShare over the
-// threshold of blocks, or the number of the frequencies w. SDERF fits its feature map to the head.
+// The size is keyShare over the threshold of blocks, or the number of the frequencies w.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head) (performer.Attention[float32], error) {
 	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {
@@ -44,7 +41,7 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	return performer.NewLinear(phi, performer.LinearOptions{Causal: c.causal})
 }
 
-// row holds the measurements of a form. The size is 0 for forms without a size.
+// The size is 0 for forms without a size.
 type row struct {
 	name        string
 	size        int
@@ -52,8 +49,6 @@ type row struct {
 	time        time.Duration // 0 if not measured
 }
 
-// measure adds rows with the mean error and the median time of all forms and sizes, over random
-// draws of frequencies.
 func (c *comparison) measure() error {
 	for _, name := range formNames {
 		for _, size := range c.sizes {

@@ -16,7 +16,6 @@ type input struct {
 	about string // the origin of the tensors
 }
 
-// head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
 type head struct{ q, k, v dense.Matrix[float32] }
 
 func (s settings) inputs() ([]input, error) {
@@ -44,7 +43,6 @@ func (s settings) inputs() ([]input, error) {
 	return inputs, nil
 }
 
-// fromHeads reads the files q.npy, k.npy and v.npy of each folder in s.folder.
 func (s settings) fromHeads() (all input, err error) {
 	folders, _ := filepath.Glob(filepath.Join(s.folder, "*", "q.npy")) // the pattern is right
 	if len(folders) == 0 {
@@ -70,8 +68,6 @@ func (s settings) fromHeads() (all input, err error) {
 	return all, nil
 }
 
-// fromFiles reads the tensors of the files of -q, -k and -v. It returns an error if their shapes do
-// not fit.
 func (s settings) fromFiles() (in input, err error) {
 	var x [3]dense.Tensor[float32]
 	var shapes [3][]int

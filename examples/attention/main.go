@@ -1,9 +1,6 @@
 // Attention measures the time and the error of approximations of attention on heads of a language
-// model.
-//
-// The program compares kinds of attention with exact softmax attention on two heads of SmolLM2, in
-// folder smollm2, or on the tensors of -q, -k and -v. It prints a table, draws error against time,
-// and ends with attention to a tolerance.
+// model. The program compares kinds of attention with exact softmax attention on two heads of
+// SmolLM2, in folder smollm2, or on the tensors of -q, -k and -v.
 package main
 
 import (
@@ -43,7 +40,6 @@ type settings struct {
 	sizes, lengths             []int
 }
 
-// run compares attention on the tensors of files, or on heads of a model in each length.
 func run(args []string, stdout io.Writer) error {
 	s, done, err := parse(args, stdout)
 	if done || err != nil {
@@ -115,7 +111,6 @@ const (
 	longest = 1 << 17
 )
 
-// list returns the numbers of a flag, from 1 to most, with commas between them.
 func list(flag, text string, most int) (all []int, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(item))
@@ -127,8 +122,7 @@ func list(flag, text string, most int) (all []int, err error) {
 	return all, nil
 }
 
-// check returns an error for flags that contradict each other. given holds the names of the given
-// flags.
+// given holds the names of the given flags.
 func (s settings) check(given map[string]bool) error {
 	if !given["q"] && !given["k"] && !given["v"] {
 		switch {

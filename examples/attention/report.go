@@ -10,8 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// report prints the tensors, the time of exact attention, and a line for each other attention, with
-// columns for each size.
 func (c *comparison) report(w io.Writer) error {
 	h := c.heads[0]
 	kind := "attention"
@@ -51,7 +49,6 @@ func (c *comparison) report(w io.Writer) error {
 	return t.Fprint(w)
 }
 
-// number formats v with three digits, or as "overflow" if v is not finite.
 func number(v float64) string {
 	if !finite(v) {
 		return "overflow"
@@ -61,12 +58,9 @@ func number(v float64) string {
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
 
-// The picture shows errors between these bounds. Smaller errors are rounding errors of float32, and
-// forms with larger errors are useless.
+// Smaller errors are rounding errors of float32, and forms with larger errors are useless.
 const leastShown, mostShown = 1e-7, 10
 
-// panel returns a panel of error against time. The panel has a line for each form with a point for
-// each size, and a vertical line at the time of exact attention.
 func (c *comparison) panel() charts.Panel {
 	panel := charts.Panel{Title: c.title}
 	for _, r := range c.rows {

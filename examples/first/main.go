@@ -29,8 +29,7 @@ func main() {
 	fmt.Println(found.Report) // the measured error
 }
 
-// tokens returns random queries, keys and values, a row for each token. Queries and keys are like
-// their neighbours. The values are the keys, so outputs depend strongly on the weights of keys.
+// Queries and keys are like their neighbours. The values are the keys.
 func tokens(length, d int, src rand.Source) (q, k, v dense.Matrix[float64]) {
 	rng := rand.New(src)
 	q, k = dense.New[float64](length, d), dense.New[float64](length, d)
@@ -46,7 +45,6 @@ func tokens(length, d int, src rand.Source) (q, k, v dense.Matrix[float64]) {
 	return q, k, k
 }
 
-// must returns v, or ends the program.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,4 +1,4 @@
-// Command nearest finds the vectors nearest to a query in an index of codes of an eighth of their size.
+// Command nearest finds the vectors nearest to a query in an index of codes of an eighth the size.
 package main
 
 import (
@@ -45,7 +45,6 @@ func vectors(n, d int, src rand.Source) (ids []int64, x dense.Matrix[float32], q
 	return ids, x, query
 }
 
-// must returns v, or ends the program.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -53,5 +52,4 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check ends the program if err is an error.
 func check(err error) { must(0, err) }

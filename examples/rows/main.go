@@ -47,7 +47,6 @@ func rows(n int, src rand.Source) (x, y dense.Matrix[float64]) {
 	return x, y
 }
 
-// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

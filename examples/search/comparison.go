@@ -22,7 +22,6 @@ import (
 
 var widths = []float64{1, 2, 3, 4, 8}
 
-// comparison holds rows to search and queries, both of length 1, and their cosines.
 type comparison struct {
 	s       settings
 	x, q    dense.Matrix[float32]
@@ -31,7 +30,6 @@ type comparison struct {
 	nearest [][]int64             // the k nearest rows of each query
 }
 
-// newComparison draws the queries from all vectors, and normalises queries and rows to length 1.
 // Zero vectors stay zero.
 func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	order := rand.New(rand.NewPCG(s.seed, 2)).Perm(all.Rows)
@@ -52,7 +50,6 @@ func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	return c
 }
 
-// best returns the indices of the k largest values, in descending order of the values.
 func best(values []float32, k int) []int64 {
 	top := make([]int64, 0, k+1)
 	for i, v := range values {
@@ -64,13 +61,12 @@ func best(values []float32, k int) []int64 {
 	return top
 }
 
-// result is the result of the searches of an index.
 type result struct {
 	recall, missed float64 // the shares of the k nearest rows that Search finds and Within misses
 	micros         float64 // µs of a Search
 }
 
-// build returns an index of the rows, and the bytes of a row in its file.
+// size is the bytes of a row in the file of the index.
 func (c *comparison) build(bits float64) (x index.Index[int64, float32], size int, err error) {
 	x, err = index.New[int64](c.x.Cols, index.Options[float32]{Measure: quantise.Cosine, Bits: bits}, rand.NewPCG(c.s.seed, 3))
 	if err == nil {
@@ -102,7 +98,6 @@ func (c *comparison) measure(x index.Index[int64, float32], o *index.SearchOptio
 	return r, nil
 }
 
-// rows writes the rows of ids into dst, as an index reads them.
 func (c *comparison) rows(dst dense.Matrix[float32], ids []int64) error {
 	for i, id := range ids {
 		copy(dst.Row(i), c.x.Row(int(id)))
@@ -110,7 +105,6 @@ func (c *comparison) rows(dst dense.Matrix[float32], ids []int64) error {
 	return nil
 }
 
-// share returns the share of the ids that are among the hits.
 func share(ids []int64, hits []index.Hit[int64]) float64 {
 	found, n := make(map[int64]bool), 0
 	for _, hit := range hits {
@@ -124,7 +118,6 @@ func share(ids []int64, hits []index.Hit[int64]) float64 {
 	return float64(n) / float64(len(ids))
 }
 
-// compare prints the results of indexes, and returns a picture of them.
 func (c *comparison) compare(stdout io.Writer) (charts.Figure, error) {
 	t := table.New(1, "search", "bits", "bytes", fmt.Sprintf("recall@%d", c.s.k), "missed", "µs")
 	series := []charts.Series{{Name: "codes"}, {Name: "codes and rows"}}

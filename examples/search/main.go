@@ -75,7 +75,6 @@ func (s settings) vectors() (x dense.Matrix[float32], err error) {
 	return dense.Head(t, 0, 0), nil
 }
 
-// clustered returns normal vectors about normal centres, 200 about a centre on average.
 func clustered(n, d int, rng *rand.Rand) dense.Matrix[float32] {
 	x, centres := dense.New[float32](n, d), dense.New[float32](n/200+1, d)
 	for i := range centres.Data {

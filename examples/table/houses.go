@@ -12,8 +12,7 @@ import (
 // noise is the standard deviation of the noise of prices, in thousands.
 const noise = 20
 
-// districts have a probability in proportion to weight, and change the price. The last five are
-// rare.
+// Districts have a probability in proportion to weight; the last five are rare.
 var districts = []struct {
 	name          string
 	weight, price float64
@@ -27,11 +26,9 @@ var heatings = []struct {
 	price float64
 }{{"gas", 0}, {"oil", -20}, {"heat pump", 25}, {"district", 10}}
 
-// writeHouses draws n houses and writes them as a CSV file. Values that are missing in the file
-// still change the price. The year of old houses is often missing.
+// Values that are missing in the file still change the price.
 func writeHouses(file io.Writer, n int, src rand.Source) error {
 	w := csv.NewWriter(file)
-	// w.Error tells
 	_ = w.Write([]string{"address", "district", "east", "north", "area", "rooms", "year", "heating", "agent", "photos", "price"})
 	rng := rand.New(src)
 	known := func(text string, missing float64) string {

@@ -1,5 +1,5 @@
 // Table learns a column of a CSV file from the other columns by package table, and writes the model
-// to a file. With -model it reads the model and predicts or scores the rows of another file.
+// to a file; with -model it reads the model and predicts or scores other rows.
 package main
 
 import (
@@ -43,7 +43,6 @@ Of a target with a long tail, put the logarithm into the file.`
 
 func main() { cli.Main("table", run) }
 
-// settings are the flags.
 type settings struct {
 	data, target, out, houses string
 	model, predict            string
@@ -97,7 +96,6 @@ func run(args []string, stdout io.Writer) error {
 	return s.learn(stdout)
 }
 
-// learn learns from a file or from houses, and prints the errors at rows that are held out.
 func (s settings) learn(stdout io.Writer) error {
 	src := rand.NewPCG(s.seed, 0)
 	var t *table.Table
@@ -157,7 +155,6 @@ func (s settings) learn(stdout io.Writer) error {
 	return cli.Save(stdout, "model", s.out, func(path string) error { return cli.Write(path, m.Write) })
 }
 
-// makeHouses makes up a table of houses, and keeps it in a file if there is a name for it.
 func (s settings) makeHouses(src rand.Source) (*table.Table, error) {
 	var b bytes.Buffer
 	if err := writeHouses(&b, s.rows, src); err != nil {
@@ -171,7 +168,6 @@ func (s settings) makeHouses(src rand.Source) (*table.Table, error) {
 	return table.Read(&b, s.read)
 }
 
-// open reads a table. An error names the file.
 func (s settings) open(path string) (*table.Table, error) {
 	return open(path, func(r io.Reader) (*table.Table, error) { return table.Read(r, s.read) })
 }
@@ -213,7 +209,6 @@ func (s settings) serve(stdout io.Writer) error {
 	return nil
 }
 
-// score prints the errors of a model.
 func score(m *table.Model, t *table.Table, w io.Writer) error {
 	score, err := m.Score(t)
 	if err != nil {
@@ -223,7 +218,6 @@ func score(m *table.Model, t *table.Table, w io.Writer) error {
 	return err
 }
 
-// importances prints by how much the loss rises without each column.
 func (s settings) importances(m *table.Model, t *table.Table, w io.Writer) error {
 	all, err := m.Explain(t, rand.NewPCG(s.seed, 0))
 	if err != nil {
@@ -237,7 +231,6 @@ func (s settings) importances(m *table.Model, t *table.Table, w io.Writer) error
 	return tabs.Flush()
 }
 
-// predict prints the predictions of a model as CSV.
 func predict(m *table.Model, t *table.Table, w io.Writer) error {
 	p, err := m.Predict(t, 0.9)
 	if err != nil {
@@ -266,7 +259,6 @@ func predict(m *table.Model, t *table.Table, w io.Writer) error {
 	return lines.Error()
 }
 
-// separator returns a function that writes the character of a text to dst.
 func separator(dst *rune) func(text string) error {
 	return func(text string) error {
 		if *dst, _ = utf8.DecodeRuneInString(text); text == `\t` {
@@ -278,7 +270,6 @@ func separator(dst *rune) func(text string) error {
 	}
 }
 
-// list returns a function that appends the names in a text, separated by commas, to dst.
 func list(dst *[]string) func(text string) error {
 	return func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {

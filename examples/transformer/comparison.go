@@ -19,7 +19,6 @@ var compared = []string{
 	"bits:8", "window:64", "window:128", "mean", "elu",
 }
 
-// compare prints the errors of the forms by head, and the loss of the model with each form.
 func (s settings) compare(w io.Writer, m *lm.Model) error {
 	forms, err := lm.ParseForms(compared...)
 	if err != nil {
@@ -45,7 +44,6 @@ func (s settings) compare(w io.Writer, m *lm.Model) error {
 	return s.compareLosses(w, m, batches, text, forms)
 }
 
-// compareHeads prints a row for each head and a column for each form, and the means below.
 func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal bool, forms []lm.Form) error {
 	names := []string{"head"}
 	for _, f := range forms {
@@ -108,7 +106,7 @@ func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batc
 	return t.Fprint(w)
 }
 
-// timed returns the outputs of a form for a head, and the least time of a call.
+// least is the least time of a call.
 func timed(form performer.Attention[float32], h lm.Head) (out dense.Matrix[float32], least time.Duration) {
 	for i := range rounds {
 		start := time.Now()

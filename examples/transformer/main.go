@@ -37,7 +37,6 @@ without a mask, time over that of exact attention, and the loss on -tokens token
 exact attention, with outputs within the relative error x. On the next -tokens tokens the program prints losses, the Kullback–Leibler
 divergence of the next token from that with exact attention, and times. Within 0.1 SmolLM2's divergence is below 0.01.`
 
-// smollm2 is the default folder of the model.
 const smollm2 = "smollm2"
 
 func main() { cli.Main("transformer", run) }

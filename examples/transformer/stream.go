@@ -19,11 +19,8 @@ const (
 	roundSteps   = 64  // tokens of each stream in a round
 )
 
-// streamForms are the forms that compareStreams measures beside the form of the flag.
 var streamForms = []string{"exact", "bits:16", "bits:8", "bits:4"}
 
-// compareStreams lets a state read s.stream tokens, for each type of weights and each form. It
-// prints losses, speed and memory.
 func (s settings) compareStreams(w io.Writer, m *lm.Model, f lm.Form) error {
 	text, err := m.Text(s.text, s.stream, s.stream)
 	if err != nil {
@@ -89,7 +86,6 @@ func mean(x []float64) (m float64) {
 	return m
 }
 
-// speed returns the tokens a second that the model adds to the streams.
 func speed(m *lm.Model, all []*decoder.State) (best float64) {
 	tokens := make([]int, len(all))
 	for range rounds {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
-// write returns the prompt with the text that follows, and the tokens a second after the prompt.
+// speed is in tokens a second after the prompt.
 func (s settings) write(m *lm.Model) (written string, speed float64, _ error) {
 	state, err := m.NewState()
 	if err != nil {

@@ -4,8 +4,8 @@
 //	go run ./examples/variance
 //	go run ./examples/variance -map SoftmaxPositive,SoftmaxOptimal -d 64
 //
-// It prints a line for each map at m = d and draws all of them in one picture: the error against
-// the number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
+// It prints a line for each map at m = d and draws the error of all maps against the number of
+// frequencies m = d/2, d, 2d, 4d.
 package main
 
 import (
@@ -89,7 +89,6 @@ func parse(args []string, stdout io.Writer) (o options, done bool, err error) {
 
 func (o options) sizes() []int { return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d}) }
 
-// each returns the rows of one map after another.
 func (o options) each(rows []measurement) iter.Seq[[]measurement] {
 	return slices.Chunk(rows, len(o.sizes())*len(o.ensembles))
 }
@@ -120,8 +119,7 @@ func (o options) picture(rows []measurement) charts.Figure {
 	return f
 }
 
-// summary returns a line for each map with the errors at m = d, and how far laws are from
-// measurements at all m.
+// summary says how far laws are from measurements at all m.
 func (o options) summary(rows []measurement) string {
 	sum := validate.Table{
 		Title:   fmt.Sprintf("Mean squared error with m = d = %d frequencies: %d pairs of norm %v, %d draws, seed %d\n", o.d, o.pairs, o.norm, o.draws, o.seed),

@@ -17,7 +17,6 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// specsOf returns all maps. Some are fitted to the pairs.
 func specsOf(x, y dense.Matrix[float64]) ([]rff.Spec, error) {
 	a, err := rff.OptimalA(x, y, 1)
 	if err != nil {
@@ -43,7 +42,6 @@ func specsOf(x, y dense.Matrix[float64]) ([]rff.Spec, error) {
 	}, nil
 }
 
-// specNames are the names of the maps of specsOf, in their order.
 var specNames = []string{
 	"Gaussian", "GaussianHyperbolic", "GaussianOptimal", "SoftmaxTrig", "SoftmaxPositive",
 	"SoftmaxHyperbolic", "SoftmaxOptimal", "SADERF", "SDERF", "ADERF", "DotProduct", "Angular", "ArcCosine",
@@ -52,7 +50,6 @@ var specNames = []string{
 // ensembles are the frequencies. The first of a study are what the others are compared with.
 var ensembles = []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Halton{}}
 
-// nameOf returns the name of the type of a map or of frequencies.
 func nameOf[E any](e E) string { return reflect.TypeOf(e).Name() }
 
 func namesOf[E any](list []E) (names []string) {
@@ -62,7 +59,6 @@ func namesOf[E any](list []E) (names []string) {
 	return names
 }
 
-// pick splits a list of names with commas between them, all known names for "".
 func pick(flag, list string, known []string) ([]string, error) {
 	if list == "" {
 		return known, nil
@@ -76,7 +72,6 @@ func pick(flag, list string, known []string) ([]string, error) {
 	return picked, nil
 }
 
-// measurement is the error of a map with m frequencies of a kind.
 type measurement struct {
 	spec string
 	m    int
@@ -105,8 +100,6 @@ func (o options) points(rng *rand.Rand) dense.Matrix[float64] {
 	return p
 }
 
-// measure draws all maps, one after another, and returns a row for each map, number of frequencies
-// and ensemble.
 func (o options) measure(src rand.Source) (rows []measurement, err error) {
 	rng := rand.New(src)
 	x, y := o.points(rng), o.points(rng)

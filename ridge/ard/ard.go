@@ -21,12 +21,11 @@ type Options struct {
 	// MaxIterations limits the iterations of each search for length-scales; 0 stands for 60.
 	MaxIterations int
 
-	// Sample is the number of random rows for first searches of length-scales; 0 stands for 4·D, at
-	// least 2000, for D features. If the data have at most Sample rows, all are in the sample.
+	// Sample is the number of random rows of the first searches for length-scales; 0 stands for
+	// max(4·D, 2000) with D features.
 	Sample int
 
-	// Fit calls Progress, unless Progress is nil, after every iteration, on the goroutine of the
-	// caller.
+	// Fit calls a Progress that is not nil after every iteration, on the goroutine of the caller.
 	Progress func(Step)
 }
 
@@ -40,7 +39,6 @@ func (o Options) check() error {
 	return nil
 }
 
-// Step describes one iteration of a search for length-scales.
 type Step struct {
 	Rows        int     // number of rows of the search: of the sample, or all
 	Start       int     // 0 for one relevance of all columns; 1 for scales of single columns
@@ -48,7 +46,6 @@ type Step struct {
 	LogEvidence float64 // of these rows
 }
 
-// Result has the regression and the length-scales that Fit has learnt.
 type Result[T dense.Float] struct {
 	// Model is the regression on all rows, whose feature map divides points by Scales before psi.
 	Model *ridge.Model[T]
@@ -65,23 +62,20 @@ type Result[T dense.Float] struct {
 }
 
 // Fit learns a length-scale ℓ_j for each column j of the points by maximising the evidence
-// (marginal likelihood), and fits a model with the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the
+// (marginal likelihood). The model of Fit has the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the
 // means c of the columns. The map psi must implement rff.Differentiable, and should have a Gaussian
-// or a Matérn kernel of length-scale 1. The source src draws a sample of the rows, on which Fit
-// searches from starting points that docs/regression.md lists. On all rows, Fit continues the best
-// search of the sample. A search is L-BFGS on logarithms of length-scales and the penalty [Liu &
-// Nocedal 1989], until three iterations raise the log evidence by less than 10⁻³ per target.
+// or a Matérn kernel of length-scale 1. Fit searches on a sample of the rows, drawn with src, from
+// several starting points, and continues the best search on all rows. A search is L-BFGS on
+// logarithms of length-scales and the penalty [Liu & Nocedal 1989], until three iterations raise
+// the log evidence by less than 10⁻³ per target.
 //
-// With D features an iteration on n rows costs two passes over the rows, n·3D²/2 + D³/3
-// multiply-adds in float64 and 3n transforms by psi. Fit takes 20 to 60 iterations on some of the
-// rows from each starting point, and about ten on all rows. Fit needs the memory of ridge.Fit,
-// 1024·D numbers for gradients, and the sample of the rows. The result does not depend on
-// GOMAXPROCS.
+// With D features an iteration on n rows takes two passes over the rows, n·3D²/2 + D³/3
+// multiply-adds and 3n transforms by psi. Fit takes 20 to 60 iterations on some of the rows from
+// each starting point, and about ten on all rows. The result does not depend on GOMAXPROCS.
 //
-// The error reports a nil psi, rows or src, a psi without derivatives, options out of range, the
-// row of a point or target that is NaN or infinite, columns that are all constant, errors of
-// reading rows, the error of Sums.Fit if the search fails from every start, and the end of ctx. A
-// nil ctx panics.
+// Fit returns an error for nil arguments, a psi without derivatives, options out of range, a point
+// or target that is NaN or infinite, columns that are all constant, a search that fails from every
+// start, and the end of ctx; a nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

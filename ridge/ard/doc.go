@@ -1,6 +1,5 @@
 // Package ard learns a length-scale for each column of the points from the evidence: automatic
-// relevance determination [Neal 1996]. A kernel with one length-scale for all columns compares
-// points also by irrelevant columns, and its error is large if many columns are irrelevant.
+// relevance determination [Neal 1996].
 //
 // The model is that of package ridge with features of scaled points, φ(x) = ψ((x − c)/ℓ), for a map
 // ψ of length-scale 1, the means c and a length-scale ℓ_j for each column:
@@ -13,6 +12,5 @@
 // held-out rows. Fit misses columns that matter only together and at short scales. Columns with
 // heavy tails need logarithms or ranks.
 //
-// docs/regression.md has the gradient, the starts of the search, where it fails, and the
-// references.
+// docs/regression.md has the gradient, the starts of the search, and the references.
 package ard

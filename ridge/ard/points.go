@@ -10,14 +10,12 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// points are the rows of a search and the map ψ.
 type points interface {
 	// look reads the rows. look returns a sample of at most the given size and all points, both
 	// minus the means of the columns.
 	look(ctx context.Context, most int, src rand.Source) (v *survey, sample, all points, err error)
 	// fit returns the model of the points times rates. An error of the rows is fatal.
 	fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error)
-	// derivatives returns the derivatives of the evidence at m, which fit returned.
 	derivatives(ctx context.Context, m model, noIntercept bool) (derivatives, error)
 }
 
@@ -39,7 +37,6 @@ type pointsOf[T dense.Float] struct {
 	means []float64 // c, of the columns
 }
 
-// about returns the points minus the means, which are rounded to T.
 func (p *pointsOf[T]) about(means []float64) *pointsOf[T] {
 	c := &pointsOf[T]{psi: p.psi, rows: p.rows, means: make([]float64, len(means))}
 	for j, m := range means {
@@ -48,13 +45,10 @@ func (p *pointsOf[T]) about(means []float64) *pointsOf[T] {
 	return c
 }
 
-// at returns the map ψ((x − c)·rates).
 func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
 	return rff.Compose(rff.Affine{Centre: p.means, Factors: rates}, p.psi)
 }
 
-// derivatives are the derivatives of the evidence with respect to logarithms of scales and
-// variances.
 type derivatives struct{ scales, noise, prior []float64 }
 
 const gradientRows = 1024

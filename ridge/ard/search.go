@@ -16,8 +16,7 @@ type search struct {
 	rows int     // of the model
 	gain float64 // of evidence in three iterations, below which the search ends
 
-	// fit returns the model at x. slope writes the gradient of −log evidence at the model m into
-	// dst. A fatal error ends the search.
+	// slope writes the gradient of −log evidence into dst. A fatal error ends the search.
 	fit   func(x []float64) (m model, fatal bool, err error)
 	slope func(dst []float64, m model) error
 
@@ -27,7 +26,6 @@ type search struct {
 	fatal  error // ends the search
 }
 
-// model is a *ridge.Model.
 type model interface {
 	LogEvidence() float64
 	Noise() []float64
@@ -42,7 +40,6 @@ type trial struct {
 	value float64
 }
 
-// climb runs L-BFGS from x and stores the best trial in best.
 func (s *search) climb(start int, x []float64) error {
 	iterations := &record{step: func(value float64, iteration int) {
 		if s.o.Progress != nil {
@@ -88,7 +85,6 @@ func (s *search) end() error {
 	return nil
 }
 
-// at fits the model at x, unless it is the latest, and reports whether there is a model.
 func (s *search) at(x []float64) bool {
 	if slices.Equal(s.now.x, x) {
 		return s.now.model != nil

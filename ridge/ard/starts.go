@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// scales is the search for length-scales. Its parameters x are the logarithms of the relevance of
-// the columns that vary, and log λ unless λ is given.
+// x has logarithms of the relevance of columns that vary, and log λ unless λ is given.
 type scales struct {
 	search
 	view *survey
@@ -21,11 +20,9 @@ type scales struct {
 	on   points // of the current search
 }
 
-// gain is the evidence per target that three iterations must gain. The relative change of errors is
-// about the same.
+// gain is the evidence per target that three iterations must gain.
 const gain = 1e-3
 
-// learn returns a search whose best trial is the result for all rows.
 func learn(ctx context.Context, rows points, src rand.Source, o Options) (*scales, error) {
 	s := &scales{search: search{ctx: ctx, o: o}}
 	s.fit = func(x []float64) (model, bool, error) {
@@ -68,7 +65,6 @@ func (s *scales) begin(on points, n int) {
 	s.on, s.rows, s.gain = on, n, gain*float64(n)*float64(s.view.outputs)
 }
 
-// climbFrom searches from x and stores the best trial in best.
 func (s *scales) climbFrom(start int, x []float64) error {
 	s.now, s.best = trial{}, trial{value: math.Inf(-1)}
 	if !s.at(x) {
@@ -80,7 +76,6 @@ func (s *scales) climbFrom(start int, x []float64) error {
 	return s.climb(start, x)
 }
 
-// slopes writes the gradient of −log evidence at m into dst.
 func (s *scales) slopes(dst []float64, m model) error {
 	e, err := s.on.derivatives(s.ctx, m, s.o.NoIntercept)
 	if err != nil {
@@ -90,8 +85,7 @@ func (s *scales) slopes(dst []float64, m model) error {
 		dst[i] = e.scales[j] // the parameter is log(1/ℓ), so the sign changes
 	}
 	if i := len(s.view.varying); i < len(dst) {
-		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence over σ², its
-		// derivative is 0.
+		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence it is flat in σ².
 		for j, v := range e.prior {
 			if s.o.Prior > 0 {
 				v = -e.noise[j]
@@ -102,9 +96,8 @@ func (s *scales) slopes(dst []float64, m model) error {
 	return nil
 }
 
-// starts returns the parameters at which searches begin: one relevance for all columns, the best of
-// five around the reciprocal of the root mean square distance of two points, and the own relevance
-// of each column that explains the targets alone, if there is one.
+// Searches begin at one relevance for all columns, the best of five, and at the own relevance of
+// each column that explains the targets alone.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	var same []float64
@@ -128,9 +121,8 @@ func (s *scales) starts() ([][]float64, error) {
 	return [][]float64{same, own}, nil
 }
 
-// alone changes x for each column whose features have a larger evidence than a constant, by 3 plus
-// the logarithm of the number of columns. alone sets the relevance of the column to that of largest
-// evidence.
+// alone sets the relevance of each column whose features have a larger evidence than a constant, by
+// 3 plus the logarithm of the number of columns.
 func (s *scales) alone(x []float64) (found bool, err error) {
 	phis, err := narrow()
 	if err != nil {
@@ -158,14 +150,12 @@ func (s *scales) alone(x []float64) (found bool, err error) {
 	return found, nil
 }
 
-// line is a map of one column.
 type line struct {
 	rff.Map[float64]
 	lengthScale float64
 }
 
-// narrow returns maps of one column with several length-scales. Their frequencies are quantiles of
-// the normal distribution.
+// Frequencies are quantiles of the normal distribution.
 func narrow() ([]line, error) {
 	const m = 16
 	quantiles := dense.New[float64](m, 1)

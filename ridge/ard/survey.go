@@ -12,14 +12,12 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// survey has the moments of the columns of the rows with a weight, and a sample.
 type survey struct {
 	n                 int
 	outputs           int
 	means, deviations []float64 // of the columns
 	varying           []int     // indices of columns that are not constant
 
-	// x, y and weights are the sample.
 	x, y    dense.Matrix[float64]
 	weights []float64
 }
@@ -87,7 +85,6 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 	return v, &of, centred, nil
 }
 
-// finish turns sums of squares into standard deviations and finds the columns that vary.
 func (v *survey) finish() error {
 	if v.n == 0 {
 		return errors.New("ard: no rows, want at least 1 with a weight above 0")
@@ -103,7 +100,7 @@ func (v *survey) finish() error {
 	return nil
 }
 
-// rates returns 1/ℓ of all columns. x has logarithms of the relevance of the columns that vary.
+// rates returns 1/ℓ of all columns. x has logarithms of relevances.
 func (v *survey) rates(x []float64) []float64 {
 	r := make([]float64, len(v.means))
 	for i, j := range v.varying {

@@ -17,7 +17,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Choice is the kernel and the penalty λ that Choose or Scales returns.
 type Choice struct {
 	Kernel int     // its index among the candidates
 	Ratio  float64 // λ
@@ -30,16 +29,17 @@ type Choice struct {
 // SampleRows is the largest number of rows on which Choose and Scales fit.
 const SampleRows = 2000
 
-// Choose returns the kernel k among candidates, and the penalty λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the
-// mean of ω·k(x, x) over drawn rows x of weight ω, with the least weighted sum of squared
-// leave-one-out errors on up to 2000 rows drawn with src. For n drawn rows Choose takes about 26·n³
-// multiply-adds for each kernel. With the kernel matrix K, the diagonal matrix Ω of the weights, A
-// = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error at row i for targets y is
-// (My)_i/M_ii. The penalty λ that is best for a sample of rows also serves a fit of all rows.
+// Choose returns the kernel among candidates and the penalty λ with the least weighted sum of
+// squared leave-one-out errors on up to 2000 rows drawn with src. Choose tries the penalties 2⁻²⁰,
+// 2⁻¹⁸ … 2⁴ times the mean of ω·k(x, x) over drawn rows x of weight ω. The penalty λ that is best
+// for a sample of rows also serves a fit of all rows.
 //
-// Choose returns an error for an empty slice candidates, a nil or invalid candidate, rows that
-// Block.Check refuses, fewer than two rows of positive weight, targets that do not vary, a nil src,
-// kernels without a finite score, and the end of ctx. A nil ctx panics.
+// With the kernel matrix K, the diagonal matrix Ω of the weights, A = K + λΩ⁻¹, u = A⁻¹1 and M =
+// A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error at row i for targets y is (My)_i/M_ii. For n drawn rows,
+// Choose takes about 26·n³ multiply-adds per kernel.
+//
+// Choose returns an error for an empty slice candidates, an invalid candidate, fewer than two rows
+// of positive weight, targets that do not vary, and kernels without a finite score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {
@@ -82,7 +82,6 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	return best, nil
 }
 
-// sample returns up to SampleRows rows of positive weight.
 func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x, y dense.Matrix[float64], weights []float64, err error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return x, y, nil, err
@@ -113,7 +112,6 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	return dense.Copy(x, layout.Rows(rows.X, drawn)), y, weights, nil
 }
 
-// spread returns Σω(y − ȳ)² over all columns, and at least the least positive number.
 func spread(y dense.Matrix[float64], weights []float64) float64 {
 	total := math.SmallestNonzeroFloat64
 	for j := range y.Cols {
@@ -129,7 +127,6 @@ func spread(y dense.Matrix[float64], weights []float64) float64 {
 	return total
 }
 
-// leftOut returns Σω·e² for the errors e at rows left out.
 func leftOut(ctx context.Context, gram, y dense.Matrix[float64], weights []float64, ratio float64) (float64, error) {
 	n, outputs := y.Rows, y.Cols
 	a, factor, err := gramian.Direct(ctx, gram.Clone(), y, weights, ratio)

@@ -12,11 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Compress approximates a model m of Fit on n rows by a model with r of the rows as landmarks:
-// ridge regression of the means of m at the rows, with the small penalty 2⁻²⁰·λ for the penalty λ
-// of m. A prediction of the model of Compress computes r values of the kernel, and a prediction of
-// m one for each row of m. Compress returns an error for an m without rows, an r outside 1 … n for
-// n rows of m, a nil src, and the end of ctx.
+// Compress approximates a model m of Fit by ridge regression of the means of m at the rows, with r
+// of the rows as landmarks and the penalty 2⁻²⁰·λ for the penalty λ of m. A prediction of the model
+// of Compress with r landmarks computes r values of the kernel. Compress returns an error for an m
+// without rows, and an r outside 1 … n for n rows of m.
 func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src rand.Source) (*ridge.Model[T], error) {
 	if m == nil {
 		return nil, errors.New("kernelridge: m is nil, want a model of Fit")

@@ -21,7 +21,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Result has the model of Fit and estimates of leave-one-out errors.
 type Result[T dense.Float] struct {
 	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i) for rows x_i, and the noise variance σ² of
 	// maximum evidence for the penalty λ = Options.Ratio. Standard deviations of Model come from a
@@ -30,17 +29,14 @@ type Result[T dense.Float] struct {
 	Model *ridge.Model[T]
 
 	// LeftOut (n×p) estimates the leave-one-out errors y_i − f⁻ⁱ(x_i) of the n rows with p targets
-	// each, where f⁻ⁱ is the fit without row i. LeftOut has no rows if Options.Probes is 0.
+	// each, where f⁻ⁱ is the fit without row i; empty if Options.Probes is 0.
 	LeftOut dense.Matrix[float64]
 }
 
 // Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
-// preconditioned conjugate gradients. Rows of weight 0 do not take part in the fit.
-//
-// Fit returns an error for a nil or invalid kernel, options out of range, rows whose shapes do not
-// fit together, elements that are not finite, weights below 0, no row of positive weight, a kernel
-// that is not finite at some rows, and more rows than fit in memory, and *ridge.NotConverged with
-// the model so far if the iterations do not converge or ctx ends. A nil ctx panics.
+// preconditioned conjugate gradients. Rows of weight 0 do not take part in the fit. Fit returns an
+// error for an invalid kernel, no row of positive weight, a kernel that is not finite at a row, and
+// *ridge.NotConverged with a model if the iterations do not converge or ctx ends.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -192,7 +188,6 @@ func (f *fit[T]) weight(i int) float64 {
 	return f.root[i] * f.root[i]
 }
 
-// right returns [Ω^½y Ω^½1 z] with the signs z of the probes.
 func (f *fit[T]) right() dense.Matrix[float64] {
 	n, outputs := f.y.Rows, f.y.Cols
 	right := dense.New[float64](n, outputs+1+f.o.Probes)
@@ -211,7 +206,6 @@ func (f *fit[T]) right() dense.Matrix[float64] {
 	return right
 }
 
-// factor returns Fᵀ of the preconditioner, r×n, and a model of its landmarks for targets of 0.
 func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *ridge.Model[T], err error) {
 	const proposed = 8 // rows among which a landmark is chosen
 	x := f.rows
@@ -254,8 +248,7 @@ func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *r
 }
 
 // finish returns the weights a = Ω^½(A⁻¹Ω^½y − b·A⁻¹Ω^½1), the constants b, and the noise λ·aᵀ(y −
-// b)/n of maximum evidence, with n − 1 for n if there are constants. An output that does not vary
-// has next to no noise.
+// b)/n of maximum evidence, with n − 1 for n if there are constants.
 func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64], constant, noise []float64) {
 	n, outputs := f.y.Rows, f.y.Cols
 	a, constant, noise = dense.New[float64](n, outputs), make([]float64, outputs), make([]float64, outputs)
@@ -287,9 +280,8 @@ func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64]
 	return a, constant, noise
 }
 
-// leaveOut sets the errors at rows left out: z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b
-// is fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1. A single row has nothing to be predicted
-// from: its error is +Inf.
+// The errors at rows left out are z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is fitted
+// too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1; the error of a single row is +Inf.
 func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
 	n, outputs := f.y.Rows, f.y.Cols
 	diagonal, err := at.P.Diagonal(ctx)

@@ -14,9 +14,8 @@ import (
 
 const leastRows = 64 // of a block, unless there are fewer rows
 
-// operator is S = Ω^½KΩ^½ of n rows in blocks. A product takes the pairs of blocks I < J in rounds:
-// a round has each block once, so its pairs are independent, and sums have the same order for any
-// number of processors.
+// operator is S = Ω^½KΩ^½ of n rows in blocks. A product takes the pairs of blocks I < J in rounds
+// of independent pairs, so that sums have the same order for any number of processors.
 type operator struct {
 	k      kernels.Kernel
 	root   []float64 // √ω; nil for weights of 1
@@ -35,7 +34,6 @@ func newOperator(k kernels.Kernel, x dense.Matrix[float64], root, origin []float
 
 func (o *operator) blocks() int { return (o.n + o.size - 1) / o.size }
 
-// keep computes K and keeps it, if it takes at most so many bytes.
 func (o *operator) keep(ctx context.Context, bytes int64) error {
 	b := o.blocks()
 	if int64(b)*int64(b+1)/2*int64(o.size)*int64(o.size)*4 > bytes {
@@ -116,8 +114,7 @@ func scaleRows(x dense.Matrix[float64], by []float64) {
 	}
 }
 
-// multiply adds K·V to dst, with products in T and sums of blocks in float64. Columns of V are
-// divided by their largest elements, because those of float32 have a small range.
+// Columns of V are divided by their largest elements, because float32 has a small range.
 func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points[T], dst, v dense.Matrix[float64]) error {
 	peaks := make([]float64, v.Cols)
 	for i := range v.Rows {
@@ -172,7 +169,6 @@ func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points
 	})
 }
 
-// addScaled adds x, with column j times by[j], to dst.
 func addScaled[T dense.Float](dst dense.Matrix[float64], x dense.Matrix[T], by []float64) {
 	for i := range x.Rows {
 		to := dst.Row(i)

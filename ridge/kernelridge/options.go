@@ -11,10 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit, of which only Ratio and Src have no default.
 type Options struct {
 	// Ratio is the penalty λ = σ²/s² > 0: the noise variance σ² of a row of weight 1, over the
-	// factor s² of the prior covariance s²·k of a Gaussian process with the kernel k.
+	// factor s² of the prior covariance s²·k of a Gaussian process.
 	Ratio float64
 	// NoIntercept leaves out the constant b of the prediction b + Σ_i a_i·k(x, x_i).
 	NoIntercept bool
@@ -26,10 +25,10 @@ type Options struct {
 	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. At the rows, the error of predictions
 	// by stopping is at most about Tolerance times the targets, both as root mean squares.
 	Tolerance float64
-	// MaxIterations is the largest number of products with the kernel matrix K; 0 stands for 500.
+	// MaxIterations is the largest number of products with the kernel matrix; 0 stands for 500.
 	MaxIterations int
-	// Memory is the largest number of bytes that Fit uses to keep the kernel matrix. If 2·n² bytes
-	// for n rows, one triangle in float32, exceed Memory, every product computes the matrix anew.
+	// Memory is the largest number of bytes that Fit uses to keep the kernel matrix of n rows,
+	// which takes 2·n² bytes; if Memory is less, every product computes the matrix anew.
 	Memory int64
 	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
 	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
@@ -46,14 +45,11 @@ type Options struct {
 	// goroutine of the caller.
 	Progress func(Progress)
 
-	// Src is the random source of the landmarks of the preconditioner and of the signs of Probes.
 	Src rand.Source
 }
 
-// mostProbes is the largest number of probes, of which a hundred suffice.
 const mostProbes = 1 << 16
 
-// Progress tells how far the iterations of Fit have come.
 type Progress struct {
 	Iterations int           // products with K
 	Residual   float64       // the largest of a target or a probe, in the unit of Tolerance

@@ -22,7 +22,7 @@ import (
 const (
 	scaleSteps = 40
 	// leastRatio is the least λ of Scales in units of the mean of ω·k(x, x). As the length-scale ℓ
-	// of a linear column rises, the best λ falls as ℓ⁻², below what Fit and features can solve.
+	// of a linear column rises, the best λ falls as ℓ⁻², below what Fit can solve.
 	leastRatio = 0x1p-23
 )
 
@@ -34,8 +34,8 @@ const (
 // length-scale of k. The λ of Scales is at least 2⁻²³ times the mean of ω·k(x, x) over drawn rows x
 // of weight ω. With fewer than some twenty rows per column, the length-scales fit the noise.
 //
-// Scales returns an error for a k that is no valid Gaussian or Matern, and the errors of Choose. If
-// ctx ends during L-BFGS, Scales returns the best length-scales so far and an error.
+// Scales returns the errors of Choose, an error for a k that is no valid Gaussian or Matern, and
+// the best length-scales so far with an error if ctx ends during L-BFGS.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
 	of, ok := gramian.ProfileOf(k)
@@ -81,8 +81,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	return best, choice, ctx.Err()
 }
 
-// scales is the logarithm of the score of a sample as a function of the logarithms of
-// length-scales, in units of that of k, and of λ − floor.
+// scales is the log score as a function of logarithms of length-scales and of λ − floor.
 type scales struct {
 	ctx     context.Context
 	profile gramian.Profile
@@ -99,7 +98,7 @@ type scales struct {
 	least float64
 }
 
-// at sets value and slope. A fit that fails has the value +Inf.
+// A fit that fails has the value +Inf.
 func (s *scales) at(p []float64) {
 	if slices.Equal(p, s.now) {
 		return
@@ -118,8 +117,8 @@ func (s *scales) at(p []float64) {
 	}
 }
 
-// fit computes e_i = α_i/M_ii with α = My and M = A⁻¹ − uuᵀ/(uᵀ1), u = A⁻¹1. From dM = −M·dA·M the
-// differential of Σω·e² is Σ_ab G_ab·dA_ab with
+// fit computes e_i = α_i/M_ii with α = My and M = A⁻¹ − uuᵀ/(uᵀ1), u = A⁻¹1. The differential of
+// Σω·e² is Σ_ab G_ab·dA_ab with
 //
 //	G = M·diag(t)·M − αvᵀ − vαᵀ,  t_i = 2ω_i·e_i·α_i/M_ii²,  v = M·(ω_i·e_i/M_ii).
 func (s *scales) fit(p []float64) error {
@@ -180,8 +179,7 @@ func (s *scales) fit(p []float64) error {
 	return nil
 }
 
-// slopes sets the slopes along the logarithms of length-scales ℓ_j. For q = ‖z − z'‖² in units of
-// the length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
+// For q = ‖z − z'‖² in units of the length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
 func (s *scales) slopes(g, gram, z dense.Matrix[float64], total float64) {
 	n, d, unit := z.Rows, z.Cols, s.profile.LengthScale
 	squares, products := make([]float64, n), dense.New[float64](n, n)

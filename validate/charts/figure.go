@@ -30,8 +30,7 @@ type Series struct {
 	Name   string
 	Points []Point
 	// Line, if not nil, replaces the line through Points, for example by the curve of a theory. If
-	// Line is empty and not nil, Save draws no line for the Series. Save ignores the field Err of
-	// points in Line.
+	// Line is empty and not nil, Save draws no line for the Series.
 	Line []Point
 	// Element i of Labels, if Labels is that long, is a text beside the point Points[i].
 	Labels []string
@@ -44,7 +43,6 @@ type Level struct {
 	Y    float64
 }
 
-// Panel is one diagram.
 type Panel struct {
 	Title  string
 	Series []Series
@@ -52,10 +50,9 @@ type Panel struct {
 }
 
 // Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
-// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. An error
-// bar that reaches zero or less on a logarithmic axis ends at the edge of the panel. A logarithmic
-// y-axis without a YRange has at most eight decades, and an arrow at the lower end marks a point
-// below the axis.
+// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. A
+// logarithmic y-axis without a YRange has at most eight decades, and an arrow at the lower end
+// marks a point below the axis.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -65,9 +62,8 @@ type Figure struct {
 	Columns        int  // panels in a row; 0 means all
 	OwnY           bool // each panel has its own range of the y-axis
 
-	// YRange holds the lower and the upper end of the y-axis, positive on a logarithmic axis. Save
-	// leaves out points outside YRange, and ends lines to such points at the edge. The zero YRange
-	// means the range of the points.
+	// YRange holds the lower and the upper end of the y-axis, or zeros for the range of the points.
+	// Save leaves out points outside YRange, and ends lines to such points at the edge.
 	YRange [2]float64
 }
 
@@ -228,7 +224,6 @@ func (f Figure) points(all []Point) []Point {
 	return slices.DeleteFunc(slices.Clone(all), func(p Point) bool { return !f.drawable(p) })
 }
 
-// path returns the drawable points of a line, without Err.
 func (f Figure) path(line []Point) []Point {
 	ps := slices.Clone(line)
 	for i := range ps {
@@ -237,7 +232,6 @@ func (f Figure) path(line []Point) []Point {
 	return f.points(ps)
 }
 
-// drawable reports whether a point has finite coordinates that fit the axes.
 func (f Figure) drawable(p Point) bool {
 	for _, v := range []float64{p.X, p.Y, p.Err} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -11,13 +11,11 @@ const (
 	entryGap  = 8 * vg.Millimeter
 )
 
-// legend has an entry for each style, in rows.
 type legend struct {
 	rows   [][]style
 	widths []vg.Length
 }
 
-// newLegend breaks the styles into the smallest number of rows within a width, of similar lengths.
 func newLegend(styles []style, width vg.Length) legend {
 	widest := breakLegend(styles, width)
 	for w := width / 4; w < width; w += margin {
@@ -49,7 +47,6 @@ func legendText() draw.TextStyle {
 	return text
 }
 
-// draw draws the rows at the bottom of c and returns their upper end.
 func (l legend) draw(c draw.Canvas) vg.Length {
 	text := legendText()
 	top := c.Min.Y + lineHeight*vg.Length(len(l.rows))

@@ -21,8 +21,7 @@ type style struct {
 	glyph draw.GlyphStyle
 }
 
-// palette begins with the colours of Okabe & Ito 2008, which colour-blind people can distinguish.
-// Further names have the same colours with other shapes and dashed lines.
+// The first colours are those of Okabe & Ito 2008, which colour-blind people can distinguish.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},
@@ -50,7 +49,6 @@ var (
 	grey   = color.Gray{Y: 110}
 )
 
-// styles returns a style for each name in the order of their first appearance, levels after series.
 func (f Figure) styles() []style {
 	var all []style
 	known := func(level bool, name string) bool {
@@ -105,8 +103,7 @@ func (s style) sample(c *draw.Canvas) {
 	}
 }
 
-// plot returns one panel. Axes of all panels have the same size. Save draws YLabel, because gonum
-// centres the label of a logarithmic axis at the arithmetic mean of its ends.
+// Save draws YLabel, because gonum centres the label of a logarithmic axis at the arithmetic mean.
 func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	d := plot.New()
 	d.X.Label.Text = f.XLabel
@@ -183,8 +180,7 @@ func (p Panel) shareX() bool {
 	return false
 }
 
-// apart moves the points of series number at of n sideways, so that error bars of different series
-// at the same x do not overlap.
+// apart moves points sideways, so that error bars of different series at the same x do not overlap.
 func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	const step = 0.012 // of the width of the panel
 	shift := step * (float64(at) - float64(n-1)/2)
@@ -200,8 +196,7 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws a path, and points with error bars and labels. A point below the floor is an arrow at
-// the floor that points down.
+// lines draws a path, and points with error bars, or an arrow for a point below the floor.
 type lines struct {
 	style          style
 	path           []Point
@@ -210,7 +205,6 @@ type lines struct {
 	floor, ceiling float64  // the ends of the y-axis
 }
 
-// Plot implements plot.Plotter.
 func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	path := make([]vg.Point, len(l.path))

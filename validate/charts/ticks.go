@@ -7,12 +7,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// roundTicks marks a logarithmic axis at multiples of powers of ten. Below three decades it labels
-// 1, 2 and 5 times powers of ten, else the powers alone, and every second, third, … power beyond
-// ten decades. roundTicks has the ticks of a linear axis if that makes fewer than two labels.
+// Below three decades roundTicks labels 1, 2 and 5 times powers of ten, else only powers.
 type roundTicks struct{}
 
-// Ticks implements plot.Ticker.
 func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
 	labels := 0
@@ -40,7 +37,6 @@ func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// label returns three digits of v, without an exponent up to a million.
 func label(v float64) string {
 	if v >= 1000 && v < 1e6 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -48,14 +44,12 @@ func label(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// clearOfEnds removes the labels at the ends of a vertical axis. gonum would make room for these
-// labels, so that panels would differ in height.
+// gonum would make room for labels at the ends, so that panels would differ in height.
 type clearOfEnds struct {
 	plot.Ticker
 	log bool
 }
 
-// Ticks implements plot.Ticker.
 func (c clearOfEnds) Ticks(lo, hi float64) []plot.Tick {
 	at := func(v float64) float64 { return (v - lo) / (hi - lo) }
 	if c.log {
@@ -71,11 +65,8 @@ func (c clearOfEnds) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// evenTicks marks a linear axis at multiples of 1, 2 or 5 times a power of ten, with four to eleven
-// labels.
 type evenTicks struct{}
 
-// Ticks implements plot.Ticker.
 func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 	const least = 4
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/least)))
@@ -88,7 +79,6 @@ func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 	digits := max(0, -int(math.Floor(math.Log10(step))))
 	var ticks []plot.Tick
 	for i := math.Ceil(lo / step); i*step <= hi; i++ {
-		// The sum turns −0 into 0.
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
 	}
 	return ticks

@@ -19,15 +19,14 @@ func (f *faults) add(format string, args ...any) {
 
 func (f *faults) err() error { return errors.Join(*f...) }
 
-// operation is a function of matrices, from the rows of x (n×in) to the rows of dst (n×out).
 type operation[T dense.Float] struct {
 	name    string
 	in, out int
 	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// check calls the operation on the points x in all the ways that it must allow, and in the ways
-// that it must refuse. check returns the result, and false if other checks cannot use the result.
+// check calls the operation in all ways that it must allow and refuse, and returns false if other
+// checks cannot use the result.
 func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)
@@ -48,8 +47,7 @@ func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool
 	return y, true
 }
 
-// checkDestination calls the operation with a dst that is a view, and checks the elements around
-// the view.
+// The elements around dst, a view, must keep their values.
 func (o operation[T]) checkDestination(f *faults, x, want dense.Matrix[T]) {
 	guard := T(12345)
 	wide := dense.New[T](x.Rows+2, o.out+3)
@@ -89,8 +87,7 @@ func (o operation[T]) checkRows(f *faults, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkSharing compares concurrent calls with calls one after another. Every call rotates the rows
-// differently, because equal rows would hide scratch memory that goroutines share.
+// Every call rotates the rows differently: equal rows would hide memory that goroutines share.
 func checkSharing[T dense.Float](f *faults, name string, call func(by int) dense.Matrix[T]) {
 	const callers, calls = 4, 4
 	var want [callers]dense.Matrix[T]
@@ -120,7 +117,6 @@ func checkSharing[T dense.Float](f *faults, name string, call func(by int) dense
 	}
 }
 
-// rotated returns the rows of x from row by to the end, and then the rows before row by.
 func rotated[T dense.Float](x dense.Matrix[T], by int) dense.Matrix[T] {
 	y := dense.New[T](x.Rows, x.Cols)
 	for i := range y.Rows {
@@ -199,7 +195,6 @@ func draw[T dense.Float](n, d int, rng *rand.Rand) dense.Matrix[T] {
 	return x
 }
 
-// inner returns xᵀy in float64.
 func inner[T dense.Float](x, y []T) float64 {
 	var sum float64
 	for i, v := range x {

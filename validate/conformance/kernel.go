@@ -19,9 +19,6 @@ import (
 //   - goroutines may share k, NaN in an argument leads to NaN or ±Inf, and points of different
 //     lengths panic;
 //   - kernels.Gram has the values of Eval, up to 1e-9 of the largest value.
-//
-// For n points, Kernel evaluates k at O(n²) pairs, and takes O(n³) time for eigenvalues. Run tests
-// that call Kernel with go test -race as well, which finds memory that concurrent calls of k share.
 func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	var f faults
 	x.Check()

@@ -26,9 +26,6 @@ import (
 //     differences at two steps agree with each other, as they do for a smooth φ;
 //   - Keys of an rff.Paired map has the same dimensions and the same kernel as m, and m as its own
 //     Keys. Check Keys as well if it is another map.
-//
-// For points x of R^d, Map takes the time of some 30 + 3·d calls of m.Transform for x. Run tests
-// that call Map with go test -race as well, which finds memory that concurrent calls of m share.
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	var f faults
 	if m == nil {
@@ -64,8 +61,7 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	return f.err()
 }
 
-// checkPair checks that m and its map of keys belong together. usable says whether the kernel of m
-// has values, and phi is φ(x).
+// usable says whether the kernel of m has values, and phi is φ(x).
 func checkPair[T dense.Float](f *faults, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
 	keys := m.Keys()
 	if keys == nil {
@@ -86,13 +82,11 @@ func checkPair[T dense.Float](f *faults, m rff.Paired[T], x, phi dense.Matrix[T]
 		f.add("Keys is not Paired")
 	case back.Keys() == nil:
 		f.add("Keys of Keys is nil")
-	// Types of maps may not be comparable, but their features are.
 	case !same(back.Keys().Transform(dense.Matrix[T]{}, x), phi):
 		f.add("Keys of Keys is another map")
 	}
 }
 
-// sameKernel reports whether a and b are both nil, or have the same values at neighbouring points.
 func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -107,8 +101,7 @@ func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	return true
 }
 
-// checkEstimated checks the kernel k that a map names, and reports whether it is nil or has values.
-// name is the name of k in faults.
+// checkEstimated checks the kernel k of a map, and reports whether it is nil or has values.
 func checkEstimated[T dense.Float](f *faults, name string, k kernels.Kernel, x dense.Matrix[T]) bool {
 	if k == nil {
 		return true
@@ -133,8 +126,7 @@ func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 			if T(want) == v {
 				continue
 			}
-			// Rounding of log φ changes φ by |log φ| units. Values beyond the range have no digits
-			// to compare.
+			// Rounding of log φ changes φ by |log φ| units.
 			tolerance := (16 + 8*math.Abs(l)) * vecmath.Roundoff[T]() * want
 			if !(math.Abs(float64(v)-want) <= tolerance) && T(tolerance) != 0 {
 				f.add("feature %d of point %d is %v, its logarithm %v", k, i, v, l)
@@ -144,8 +136,7 @@ func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 	}
 }
 
-// checkGradient compares backward with differences of forward at the points x. value is forward of
-// x.
+// value is forward of x.
 func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
 	backward func(dst, x, d dense.Matrix[T]) dense.Matrix[T], x, value dense.Matrix[T]) {
 	rng := rand.New(rand.NewPCG(3, uint64(x.Cols)))
@@ -172,9 +163,8 @@ func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x de
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue
 		}
-		// At a kink all central differences are the mean of the two slopes. The bend at a kink is
-		// the difference of the slopes for both steps, but the bend of a smooth φ doubles with the
-		// step.
+		// At a kink, the bend is the difference of the slopes for both steps, but the bend of a
+		// smooth φ doubles with the step.
 		if !(math.Abs(wideBend[i]-2*narrowBend[i]) <= 4*tolerance) {
 			continue
 		}
@@ -186,7 +176,7 @@ func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x de
 }
 
 // slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h. The bend is the
-// weighted sum of slopes after x_i minus the weighted sum of slopes before x_i.
+// weighted sum of slopes after x_i minus the weighted sum before x_i.
 func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, value, u, weights dense.Matrix[T], h float64) (slope, bend []float64) {
 	up, down := x.Clone(), x.Clone()
 	for i := range x.Rows {

@@ -23,11 +23,6 @@ const points = 70
 //     writes every element of dst and no other element;
 //   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the
 //     result, and shapes that do not fit panic.
-//
-// For m×d frequencies, Projection takes O((m+d)·d) memory and the time of some 30 + 3·d calls of
-// w.Project for 70 points, and for an orf.Transposer of some 30 + 3·m calls of ProjectTransposed.
-// Run tests that call Projection with go test -race as well, which finds memory that concurrent
-// calls of w share.
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	var f faults
 	if w == nil {
@@ -71,7 +66,7 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	return f.err()
 }
 
-// compareProducts compares y with x·aᵀ. The tolerance is relative to the longest row of a.
+// The tolerance is relative to the longest row of a.
 func compareProducts[T dense.Float](f *faults, name string, y, x, a dense.Matrix[T], order int) {
 	var longest float64
 	for k := range a.Rows {

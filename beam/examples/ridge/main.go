@@ -1,11 +1,10 @@
-// Command ridge fits a regression to shards of rows on one machine and by a pipeline of Apache
-// Beam. It prints the same figures for both models and writes the model of the pipeline.
+// Command ridge fits a regression to shards of rows by a pipeline of Apache Beam.
 //
 //	go run ./examples/ridge
 //	go run ./examples/ridge -rows 1000000 -shards 100
 //	go run ./examples/ridge -dir /shared -runner universal -endpoint jobs.example:8099
 //
-// By default the pipeline runs in the process, on Beam's runner prism. Workers on other machines
+// By default the pipeline runs in the process, on Beam's runner prism; workers on other machines
 // must see the folder of the shards at the same path.
 package main
 
@@ -77,7 +76,6 @@ type options struct {
 	dir, runner            string
 }
 
-// run writes missing shards, fits both models and prints the figures.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	// makeShards holds a shard in memory, 100 bytes a row.
 	if o.shards < 1 || o.shards > 1000 || o.rows < o.shards || o.rows/o.shards > mostRows || o.features < 2 || o.features > 8192 {
@@ -201,8 +199,7 @@ func makeShards(o options) ([]ridge.NPY[float32], error) {
 	return shards, nil
 }
 
-// friedman draws n uniform points of the unit cube, and noisy values of Friedman's function of the
-// first five coordinates.
+// friedman draws points, and noisy values of Friedman's function of the first five coordinates.
 func friedman(n int, src exprand.Source) (x, y dense.Matrix[float64]) {
 	r := exprand.New(src)
 	x, y = dense.New[float64](n, dimension), dense.New[float64](n, 1)

@@ -2,11 +2,9 @@
 //
 // # References
 //
-//   - [Sennrich et al. 2016] R. Sennrich, B. Haddow, A. Birch: Neural machine translation of rare
-//     words with subword units. ACL 2016.
-//   - [Radford et al. 2019] A. Radford, J. Wu, R. Child, D. Luan, D. Amodei, I. Sutskever: Language
-//     models are unsupervised multitask learners. 2019. The pattern of words and the characters of
-//     bytes.
+//   - [Sennrich et al. 2016] Neural machine translation of rare words with subword units. ACL.
+//   - [Radford et al. 2019] Language models are unsupervised multitask learners. The pattern of
+//     words and the characters of bytes.
 package bpe
 
 import (
@@ -16,9 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. Each merge joins two tokens to one more
-// token. Special tokens, such as the end of a text, are found in texts before all else. A Tokenizer
-// caches the tokens of words, so goroutines must not share it.
+// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. Special tokens are found before all
+// else. A Tokenizer caches the tokens of words, so goroutines must not share it.
 type Tokenizer struct {
 	special  map[string]int
 	specials *regexp.Regexp // matches the longest special token; nil without special tokens
@@ -30,14 +27,11 @@ type Tokenizer struct {
 	largest  int // token
 }
 
-// merge is the rank of a pair of tokens, and the token that replaces the pair.
 type merge struct{ rank, token int }
 
-// Size returns the number of tokens, which is 1 more than the largest token.
 func (t *Tokenizer) Size() int { return t.largest + 1 }
 
-// Encode appends the tokens of a text to dst and returns the result. It leaves out a byte that has
-// no token, as Hugging Face's programs do.
+// Encode leaves out a byte that has no token, as Hugging Face's programs do.
 func (t *Tokenizer) Encode(dst []int, text string) []int {
 	for text != "" {
 		end, next := len(text), len(text)
@@ -82,8 +76,7 @@ func (t *Tokenizer) encode(dst []int, text string) []int {
 	return dst
 }
 
-// merge returns the tokens of a word. It merges all pairs of the lowest rank, again and again,
-// until no pair has a rank.
+// All pairs of the lowest rank merge, again and again, until no pair has a rank.
 func (t *Tokenizer) merge(word string) []int {
 	tokens := make([]int, 0, len(word))
 	for i := range len(word) {

@@ -30,7 +30,6 @@ type file struct {
 	}
 }
 
-// step is a division of texts before the merges.
 type step struct {
 	Type           string
 	Pretokenizers  []step
@@ -67,7 +66,6 @@ func (p *pair) UnmarshalJSON(data []byte) error {
 
 // Parse reads tokenizer.json of Hugging Face. Texts must be divided as by GPT-2, with or without a
 // word for each digit, as by SmolLM2. Parse ignores tokens that a post-processor adds to a text.
-// The error names what the package does not compute, and the token that is wrong.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	err := json.Unmarshal(data, &f)
@@ -102,7 +100,6 @@ func (f *file) check() error {
 	return nil
 }
 
-// digits returns whether s divides texts at each digit, and an error for unknown divisions.
 func (s step) digits() (bool, error) {
 	steps := []step{s}
 	if s.Type == "Sequence" {

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// runeByte holds the byte for which each character of a token stands. A visible character of
-// Latin-1 stands for itself, and the characters from 256 stand for the other bytes.
+// A visible character of Latin-1 stands for itself, and characters from 256 for other bytes.
 var runeByte = bytesOfGPT2()
 
 func bytesOfGPT2() map[rune]byte {
@@ -24,8 +23,7 @@ func bytesOfGPT2() map[rune]byte {
 	return all
 }
 
-// raw returns the bytes of a token of a file. It returns false if the token is empty or
-// has a character that stands for no byte.
+// raw returns false if the token is empty or has a character that stands for no byte.
 func raw(s string) (string, bool) {
 	var b strings.Builder
 	for _, r := range s {
@@ -38,15 +36,13 @@ func raw(s string) (string, bool) {
 	return b.String(), s != ""
 }
 
-// word matches the first word of a text. Its group matches white space. Its alternatives are those
-// of GPT-2's pattern without \s+(?!\S), which wordLength replaces. \s is the white space of
-// Unicode:
+// word matches the first word of a text. Its alternatives are those of GPT-2's pattern without
+// \s+(?!\S), which wordLength replaces. \s is the white space of Unicode:
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 var word = regexp.MustCompile(`^(?:'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^\t-\r\x{85}\pZ\pL\pN]+|([\t-\r\x{85}\pZ]+))`)
 
-// wordLength returns the length in bytes of the first word of a text that is not empty. Tokens do
-// not cross words.
+// Tokens do not cross words.
 func wordLength(text string) int {
 	m := word.FindStringSubmatchIndex(text)
 	n := m[1]

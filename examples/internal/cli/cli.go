@@ -1,5 +1,5 @@
-// Package cli has what all example programs share. Flags describe their ranges. An error is one
-// line on standard error, with exit status 1.
+// Package cli has what all example programs share: flags that describe their ranges, and errors of
+// one line on standard error, with exit status 1.
 package cli
 
 import (
@@ -10,13 +10,10 @@ import (
 	"os"
 )
 
-// Run is the body of a program. Its arguments are those after the name of the program. It returns
-// errors and does not print them.
+// Run is the body of a program, with the arguments after the name of the program.
 type Run func(args []string, stdout io.Writer) error
 
-// Main runs a program with the arguments and streams of the process. If the program returns an
-// error, Main prints the name of the program and the error on standard error, and exits with status
-// 1.
+// If the program returns an error, Main prints it on standard error and exits with status 1.
 func Main(name string, run Run) {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -24,8 +21,8 @@ func Main(name string, run Run) {
 	}
 }
 
-// Parse parses args. For -h it prints about and the flags on stdout and returns done = true. Parse
-// returns an error for arguments that are not flags, because no example has any.
+// For -h Parse prints about and the flags on stdout and returns done = true. No example has
+// arguments that are not flags.
 func (f *Flags) Parse(about string, args []string, stdout io.Writer) (done bool, err error) {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}

@@ -9,8 +9,7 @@ import (
 	"os"
 )
 
-// Save calls save with a path and prints a description, what, and the path on w. Save does nothing
-// for an empty path.
+// Save does nothing for an empty path, and prints what and the path on w.
 func Save(w io.Writer, what, path string, save func(path string) error) error {
 	if path == "" {
 		return nil
@@ -39,7 +38,6 @@ func writable(folder string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// cause returns the error of the system without its path.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -12,16 +12,13 @@ import (
 	"strings"
 )
 
-// Flags are the flags of a program. The description of a flag names the accepted values, and so
-// does the error for any other value.
+// The description of a flag names the accepted values, and so does the error for any other value.
 type Flags struct{ *flag.FlagSet }
 
-// NewFlags returns an empty set of flags.
 func NewFlags(name string) *Flags {
 	return &Flags{flag.NewFlagSet(name, flag.ContinueOnError)}
 }
 
-// IntVar declares a flag for whole numbers from low to high.
 func (f *Flags) IntVar(p *int, name string, value, low, high int, usage string) {
 	declare(f, p, name, value, fmt.Sprintf("a whole `number` from %d to %d", low, high), usage, func(text string) (int, error) {
 		v, err := strconv.ParseInt(text, 0, strconv.IntSize)
@@ -29,7 +26,6 @@ func (f *Flags) IntVar(p *int, name string, value, low, high int, usage string) 
 	})
 }
 
-// Uint64Var declares a flag for any uint64, such as a seed.
 func (f *Flags) Uint64Var(p *uint64, name string, value uint64, usage string) {
 	declare(f, p, name, value, fmt.Sprintf("a whole `number` from 0 to %d", uint64(math.MaxUint64)), usage, func(text string) (uint64, error) {
 		v, err := strconv.ParseUint(text, 0, 64)
@@ -45,7 +41,6 @@ func (f *Flags) Float64Var(p *float64, name string, value, low, high float64, us
 	})
 }
 
-// BoolVar declares a boolean flag with the default false.
 func (f *Flags) BoolVar(p *bool, name, usage string) {
 	f.BoolFunc(name, usage, func(text string) (err error) {
 		if *p, err = strconv.ParseBool(text); err != nil {
@@ -55,7 +50,7 @@ func (f *Flags) BoolVar(p *bool, name, usage string) {
 	})
 }
 
-// InputVar declares a flag for an existing file or folder, as kind says. The empty path means none.
+// InputVar declares a flag for an existing file or folder, as kind says, or "" for none.
 func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
 	declare(f, p, name, value, "a `"+kind+"` that is there, \"\" for none", usage, func(path string) (string, error) {
 		if path == "" {
@@ -93,10 +88,9 @@ func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...strin
 	})
 }
 
-// Pictures are the endings of the file names of pictures of package charts.
 var Pictures = []string{".png", ".svg"}
 
-// errOutside marks a number out of range. The error message for such a number has only the range.
+// The error message for a number out of range has only the range.
 var errOutside = errors.New("out of range")
 
 func inside(ok bool) error {
@@ -106,7 +100,7 @@ func inside(ok bool) error {
 	return errOutside
 }
 
-// declare declares a flag for the values that parse accepts. want describes these values.
+// want describes the values that parse accepts.
 func declare[T any](f *Flags, p *T, name string, value T, want, usage string, parse func(string) (T, error)) {
 	*p = value
 	usage += ": " + want

@@ -19,8 +19,7 @@ func Output(t *testing.T, run cli.Run, args ...string) string {
 	return out.String()
 }
 
-// Full is a writer on a full disk: every write returns the error "disk full".
+// Full is a writer on a full disk.
 type Full struct{}
 
-// Write returns the error.
 func (Full) Write([]byte) (int, error) { return 0, errors.New("disk full") }

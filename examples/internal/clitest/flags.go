@@ -23,10 +23,9 @@ var (
 	ranged    = regexp.MustCompile(`a (whole )?number from (\S+) to ([^ ]+)`)
 )
 
-// Flags calls a program with absurd values for each flag. The help of the program has the ranges of
-// numbers. The program must refuse numbers outside of the range of a flag, and accept numbers
-// inside. A refusal is one line with the flag, the value and the accepted values. The test adds an
-// argument that no program accepts, so that no program starts its computation.
+// Flags calls a program with absurd values for each flag: the program must refuse numbers outside
+// of the range in its help in one line, and accept numbers inside. The test adds an argument that
+// no program accepts, so that no program starts its computation.
 func Flags(t *testing.T, run cli.Run) {
 	t.Helper()
 	help := Output(t, run, "-h")

@@ -18,16 +18,14 @@ type Config struct {
 	Epsilon    float64 `json:"rms_norm_eps"`
 	Base       float64 `json:"rope_theta"` // of rotary positions
 
-	// Tied selects the matrix of embeddings for the logits too.
 	Tied bool `json:"tie_word_embeddings"`
 
 	End Tokens `json:"eos_token_id"` // that end a text
 }
 
-// Tokens is a list of tokens. In JSON it may also be one number.
+// In JSON a list of tokens may also be one number.
 type Tokens []int
 
-// UnmarshalJSON reads a list, one number, or null.
 func (t *Tokens) UnmarshalJSON(data []byte) error {
 	if data[0] != '[' && data[0] != 'n' {
 		data = fmt.Appendf(nil, "[%s]", data)

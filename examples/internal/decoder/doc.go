@@ -1,5 +1,4 @@
-// Package decoder runs decoders with the layers of Llama [Touvron et al. 2023] and attention of
-// package performer.
+// Package decoder runs decoders with the layers of Llama [Touvron et al. 2023].
 //
 // # References
 //

@@ -54,7 +54,7 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights
 	return m, nil
 }
 
-// reader reads tensors and removes them from left. It keeps the first error.
+// reader removes the tensors that it reads from left, and keeps the first error.
 type reader struct {
 	left    map[string]safetensors.Tensor
 	weights safetensors.DType
@@ -74,7 +74,7 @@ func (r *reader) attention(prefix string, c Config, heads performer.Batch[float3
 	return l
 }
 
-// linear returns the map of a matrix, whose elements keep their type if it has 16 bits.
+// Elements keep their type if it has 16 bits.
 func (r *reader) linear(name string, rows, cols int) *layer.Linear[float32] {
 	weights := r.weights
 	if t := r.left[name].DType; weights == "" && (t == safetensors.F16 || t == safetensors.BF16) {

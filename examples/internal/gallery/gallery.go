@@ -1,8 +1,8 @@
 // Package gallery tests that the pictures of docs/gallery.md are those that the examples draw.
 //
 // Each picture is a PNG file in docs/gallery with a CSV file of its numbers. The test of an example
-// computes the numbers again and compares them with the numbers of the CSV file. The test compares
-// neither times nor the bytes of pictures, which change with fonts.
+// computes the numbers again and compares them with the CSV file, but neither times nor the bytes
+// of pictures, which change with fonts.
 package gallery
 
 import (
@@ -20,20 +20,17 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// Number is a number of a picture, with its place and its error bar.
 type Number struct {
 	Panel, Series string
 	X, Y, Err     float64
 }
 
-// Picture is a picture of the gallery.
 type Picture struct {
 	Name    string                  // the name of its files without an ending
 	Save    func(path string) error // draws the picture
 	Numbers []Number
 
-	// Relative and Absolute are tolerances: a number y and its error may differ from those of the
-	// CSV file by Relative·|y| + Absolute. The CSV file has six digits.
+	// A number y and its error may differ from those of the CSV file by Relative·|y| + Absolute.
 	Relative, Absolute float64
 
 	// Timed is true if X is a time, which the test does not compare.
@@ -139,7 +136,6 @@ func (p Picture) compare(committed []Number) error {
 
 var head = []string{"panel", "series", "x", "y", "err"}
 
-// write writes the numbers with six digits.
 func (p Picture) write(path string) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	lines := [][]string{head}

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Form is a kind of attention with its size.
 type Form struct {
 	Name  string
 	Size  int // features, blocks, tokens, bits, or keys
@@ -34,7 +33,6 @@ var most = map[string]int{
 	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "blocks": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
 }
 
-// ParseForm reads a form of the kinds that Forms describes.
 func ParseForm(text string) (Form, error) {
 	name, size, sized := strings.Cut(text, ":")
 	f := Form{Name: name}
@@ -64,7 +62,6 @@ func ParseForm(text string) (Form, error) {
 	return f, nil
 }
 
-// ParseForms reads several forms.
 func ParseForms(texts ...string) (forms []Form, err error) {
 	for _, text := range texts {
 		f, err := ParseForm(text)
@@ -90,7 +87,6 @@ func (f Form) String() string {
 	return s
 }
 
-// Use sets the attention of all heads of m to the form.
 func (f Form) Use(m *Model, seed uint64) error {
 	err := m.Use(func(layer, head int) (performer.Attention[float32], error) {
 		return f.Attention(m.HeadDim, true, seed+uint64(layer*m.Heads+head))
@@ -101,7 +97,6 @@ func (f Form) Use(m *Model, seed uint64) error {
 	return nil
 }
 
-// Attention returns the form for a head of dimension d.
 func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
 	exact := performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: f.Bits}

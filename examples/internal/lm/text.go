@@ -19,7 +19,6 @@ type Text struct {
 	BytesPerToken float64
 }
 
-// Tokens returns the number of tokens.
 func (t *Text) Tokens() int { return len(t.Batches) * len(t.Batches[0].Tokens) }
 
 // Text divides at most the given number of tokens of a file into sequences of context tokens. The
@@ -53,8 +52,8 @@ func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	return all, nil
 }
 
-// opticks returns the path of Newton's Opticks (1730) in the Go distribution. Some Linux packages
-// of Go lack the file. runtime.GOROOT is empty in a program that was built with -trimpath.
+// Some Linux packages of Go lack Newton's Opticks (1730), and runtime.GOROOT is empty in a program
+// that was built with -trimpath.
 func opticks() string {
 	root := os.Getenv("GOROOT")
 	if root == "" {

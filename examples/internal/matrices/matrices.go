@@ -1,5 +1,4 @@
-// Package matrices reads NumPy files with a matrix, or with several matrices of one shape, and
-// compares matrices.
+// Package matrices reads NumPy files of matrices of one shape, and compares matrices.
 package matrices
 
 import (
@@ -33,7 +32,6 @@ func Read(path string) (x dense.Tensor[float32], shape []int, err error) {
 	return dense.TensorOf(1, heads, shape[len(shape)-2], shape[len(shape)-1], data), shape, nil
 }
 
-// index returns the indices of element i, in C order.
 func index(shape []int, i int) []int {
 	at := make([]int, len(shape))
 	for a := len(shape) - 1; a >= 0; a-- {

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table with the names of its columns and rows of cells.
 type Table struct {
 	left int        // the number of columns with left alignment
 	rows [][]string // the names, a rule without its dashes, and the rows
@@ -23,8 +22,7 @@ func New(left int, names ...string) *Table {
 // Row appends a row with a cell for each column, or a blank line without cells.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Fprint writes the names of the columns, a rule and the rows, with two spaces between columns and
-// no space at the end of a line. A rune counts as one column of text.
+// A rune counts as one column of text.
 func (t *Table) Fprint(w io.Writer) error {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {

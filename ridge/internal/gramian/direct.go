@@ -8,7 +8,7 @@ import (
 )
 
 // Direct returns the weights a = A⁻¹(y − b), n×p, for the b for which the columns of a sum to 0,
-// with u = A⁻¹1 as a further column, and the factor of A = K + λΩ⁻¹. It overwrites K.
+// with u = A⁻¹1 as a further column, and the factor of A = K + λΩ⁻¹, which overwrites K.
 func Direct(ctx context.Context, gram, y dense.Matrix[float64], weights []float64, ratio float64) (a dense.Matrix[float64], factor *cholesky.Factor, err error) {
 	n, outputs := y.Rows, y.Cols
 	a = dense.New[float64](n, outputs+1)

@@ -18,7 +18,7 @@ const (
 	BlockRows = 1024
 )
 
-// Expansion is the functions Σ_i a_i·k(x, x_i) of rows x_i. An Expansion never changes.
+// Expansion is the functions Σ_i a_i·k(x, x_i) of rows x_i, and never changes.
 type Expansion struct {
 	Weights dense.Matrix[float64] // a, a row for each x_i
 	given   kernels.Kernel
@@ -27,7 +27,6 @@ type Expansion struct {
 	rows    *Points[float64]
 }
 
-// NewExpansion returns the functions of the rows x with the weights a.
 func NewExpansion(k kernels.Kernel, x, a dense.Matrix[float64]) *Expansion {
 	kernel, own := Images(k, x)
 	origin := Medians(own)
@@ -60,8 +59,7 @@ func (e *Expansion) Add(dst, x dense.Matrix[float64]) {
 	}
 }
 
-// Medians returns the medians of columns, from which rows are subtracted: unlike means they hardly
-// depend on a row that is far away.
+// Unlike means, medians hardly depend on a row that is far away.
 func Medians(x dense.Matrix[float64]) []float64 {
 	middle, column := make([]float64, x.Cols), make([]float64, x.Rows)
 	for j := range middle {
@@ -74,8 +72,7 @@ func Medians(x dense.Matrix[float64]) []float64 {
 	return middle
 }
 
-// Images returns a kernel that is no Pullback, and rows whose Gram matrix with it is that of k on
-// x.
+// Images returns a kernel that is no Pullback, and rows with the Gram matrix of k on x.
 func Images(k kernels.Kernel, x dense.Matrix[float64]) (kernels.Kernel, dense.Matrix[float64]) {
 	for {
 		pullback, ok := k.(kernels.Pullback)

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Profile is a kernel that is a function of ‖x − y‖.
 type Profile struct {
 	LengthScale float64
 	Nu          float64 // ν of a Matérn kernel, or 0 for a Gaussian kernel
@@ -37,7 +36,6 @@ func ProfileOf(k kernels.Kernel) (p Profile, ok bool) {
 	return p, true
 }
 
-// apply replaces e[j] = −‖x − y_j‖²/2, in units of the length-scale, by the values of the kernel.
 func apply[T dense.Float](p Profile, e, poly []T) {
 	if p.Nu == 0 {
 		vecmath.Exp(e, e)
@@ -58,9 +56,8 @@ func apply[T dense.Float](p Profile, e, poly []T) {
 	vecmath.Multiply(e, poly)
 }
 
-// roots sets poly[j] to r = √(−4ν·e[j]), and e[j] to −r. It takes roots as exponentials of
-// logarithms, which have vector functions: r² + 4⁻ᵇ in place of r² keeps the logarithm finite, and
-// changes a kernel by less than its rounding.
+// roots sets poly[j] to r = √(−4ν·e[j]), and e[j] to −r. Roots are exponentials of logarithms,
+// where r² + 4⁻ᵇ in place of r² keeps the logarithm finite.
 func roots[T dense.Float](e, poly []T, nu float64) {
 	bits := 24
 	if vecmath.Roundoff[T]() < 0x1p-30 {
@@ -73,8 +70,7 @@ func roots[T dense.Float](e, poly []T, nu float64) {
 	vecmath.Affine(e, poly, -1, 0)
 }
 
-// Derivative returns dk/dq for k = k(√q). It is 0 where the derivative of a Matérn kernel with ν =
-// ½ is infinite, because the two points are then one.
+// Derivative returns dk/dq for k = k(√q), or 0 where that of ν = ½ is infinite.
 func (p Profile) Derivative(q, k float64) float64 {
 	r := math.Sqrt(q)
 	switch p.Nu {
@@ -91,7 +87,6 @@ func (p Profile) Derivative(q, k float64) float64 {
 	return -5.0 / 6 * (1 + math.Sqrt(5)*r) * math.Exp(-math.Sqrt(5)*r)
 }
 
-// Points are rows between which tiles have the values of a kernel.
 type Points[T dense.Float] struct {
 	x     dense.Matrix[T]
 	moved dense.Matrix[T] // (x − origin)/ℓ, for a profile
@@ -99,8 +94,7 @@ type Points[T dense.Float] struct {
 	far   []bool          // rows whose moved has too few digits for differences
 }
 
-// farSquare returns ‖moved‖² above which rounding of xᵀy is felt: a kernel has an error of about
-// (d + 2)·u·‖moved‖².
+// farSquare is the ‖moved‖² above which kernels have errors: about (d + 2)·u·‖moved‖² by rounding.
 func farSquare[T dense.Float]() float64 {
 	if vecmath.Roundoff[T]() > 0x1p-30 {
 		return 0x1p10
@@ -108,7 +102,6 @@ func farSquare[T dense.Float]() float64 {
 	return 0x1p20
 }
 
-// NewPoints returns points in the precision of T.
 func NewPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin []float64) *Points[T] {
 	p := &Points[T]{x: dense.Copy(dense.Matrix[T]{}, x)}
 	of, ok := ProfileOf(k)
@@ -127,7 +120,6 @@ func NewPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin 
 	return p
 }
 
-// Rows returns rows [lo, hi).
 func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 	if p.far == nil {
 		return &Points[T]{x: p.x.RowRange(lo, hi)}
@@ -137,17 +129,14 @@ func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 
 func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
 
-// Tile is scratch memory of a goroutine.
 type Tile[T dense.Float] struct {
 	Sums, Other  scratch.Buffer[T] // for products with tiles
 	values, poly scratch.Buffer[T]
 	packed       matmul.Packed[T]
 }
 
-// Tiles has the memory of tiles.
 var Tiles pool.Pair[Tile[float32], Tile[float64]]
 
-// Begin prepares tiles with columns y.
 func (t *Tile[T]) Begin(y *Points[T]) {
 	if y.far != nil {
 		matmul.PackT(&t.packed, y.moved)
