@@ -40,9 +40,10 @@ type Ridge[T dense.Float] struct {
 // FitRidge sums each Beam bundle into one ridge.Sums of 4·D² + 8·D·p bytes, for D features and p
 // targets, and one worker merges the sums and fits the model.
 //
-// A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, and for
-// damaged sums. FitRidge panics for a feature map that rff.Write does not support, negative
-// Outputs, Options with Iterative, and blocks of another type than ridge.Block[T].
+// A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, or if the
+// encoded bytes of a ridge.Sums that Beam passes between workers are damaged. FitRidge panics for a
+// feature map that rff.Write does not support, negative Outputs, Options with Iterative, and blocks
+// of another type than ridge.Block[T].
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)

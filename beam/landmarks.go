@@ -21,10 +21,10 @@ func init() {
 
 // UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: the n
 // points with the least SHA-256 hash of seed and point. For a random seed, all sets of n different
-// points are equally likely; a repeated point counts once. UniformLandmarks returns a PCollection
-// of one block with the n drawn points in X, or with all points if there are fewer than n. The
-// drawn points serve as landmarks for rff.Nystroem. UniformLandmarks reduces each Beam bundle to at
-// most n points.
+// points are equally likely; a repeated point counts once. UniformLandmarks returns a Beam
+// PCollection of one ridge.Block, whose matrix X has the n drawn points as rows, or all different
+// points if there are fewer than n. The drawn points serve as landmarks for rff.Nystroem.
+// UniformLandmarks reduces each Beam bundle to at most n points.
 //
 // A pipeline with UniformLandmarks fails if blocks have points of different dimension.
 // UniformLandmarks panics for n < 1.

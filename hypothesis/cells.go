@@ -198,7 +198,8 @@ func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 // Merge adds to the receiver c the cells of the argument other, which holds further rows of the
 // sample of c, for example of another file. Merge changes only the receiver. Cells beyond the limit
 // maxCells of the receiver enter the mean of the sample, but no permutation moves them. Merge
-// returns an error if c and other have different feature maps or numbers of rows per cell.
+// returns an error if the receiver c and the argument other have different feature maps, or cells
+// (groups of rows with one mean) of different numbers of rows.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

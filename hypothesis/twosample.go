@@ -14,7 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options has the numbers of permutations and of cells of TwoSample and Independence.
+// Options has, for the tests TwoSample and Independence, the number of random permutations and a
+// limit that bounds the number of groups into which the tests divide the rows.
 type Options struct {
 	// Draws is the number B of permutations; zero means 999. No p-value is below 1/(1 + Draws).
 	Draws int

@@ -10,12 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Hadamard is the law of frequencies of structured orthogonal random features (SORF): a block is
-// the rows, in random order, of a product of k factors (1/√d')·H·D_i of a Hadamard matrix H of
-// order d' and diagonal matrices D_i of random signs, each row times an independent length from the
-// χ law of d' degrees of freedom [Yu et al. 2016], [Choromanski et al. 2017]. For frequencies of
-// R^d, the order d' of the Hadamard matrix is hadamard.FastOrder(d), and a frequency is the first d
-// of the d' coordinates of a row. If d' does not divide m, the last block has m mod d' frequencies.
+// Hadamard draws the frequencies (the random vectors w of features cos(wᵀx)) of structured
+// orthogonal random features, SORF [Yu et al. 2016], [Choromanski et al. 2017]. Each block of
+// frequencies is the rows, in random order, of a product of Hadamard.Factors matrices
+// (1/√d')·H·D_i, with a Hadamard matrix H of order d' and diagonal matrices D_i of random signs,
+// and each row times an independent length from the χ law of d' degrees of freedom. For frequencies
+// of R^d, the order d' of the Hadamard matrix is hadamard.FastOrder(d), and a frequency is the
+// first d of the d' coordinates of a row. If d' does not divide m, the last block has m mod d'
+// frequencies.
 //
 // The frequencies of one block are orthogonal if d' = d, and every frequency has mean zero and
 // covariance I. Frequencies of Hadamard are not exactly Gaussian: with 3 factors, estimates of the

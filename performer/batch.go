@@ -63,9 +63,9 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // Processors share the heads of all sequences, and the number of processors changes no output.
 // Heads of queries that read one head of keys with one linear, bidirectional attention are computed
 // together, with one sum over the keys. ForwardSequences copies the valid keys and values of a
-// sequence unless all valid keys come first in the sequence. For linear causal attention with a
-// Past above zero and below the number of keys less one, ForwardSequences holds copies of queries
-// and outputs with one row for each key.
+// sequence unless all valid keys come first in the sequence. For linear causal attention of several
+// queries whose first query comes after earlier keys (Sequences.Past above 0), ForwardSequences may
+// hold copies of queries and outputs, with at most one row for each key.
 //
 // The matrix dst may be q itself if values have the dimension of queries, and must not overlap k or
 // v. If [Batch.Check] returns an error, ForwardSequences panics with this error.

@@ -90,10 +90,11 @@ type ExactOptions struct {
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
 	// query of each head reads, beginning with TopK, to keep measured errors ‖output −
-	// exact‖/‖exact‖ below the Tolerance. Step measures the error of one of every 64 tokens. A head
-	// that needs more than a third of all keys for an error within the Tolerance reads all keys.
-	// State.TopK returns the number of keys and the measured error of each head. Until Step has
-	// measured an error, queries read TopK keys, a number that audit.ChooseTopK chooses.
+	// exact‖/‖exact‖ below the Tolerance. For one of every 64 tokens, Step also computes the output
+	// of a head from all keys, to measure the error of reading only some keys. A head that needs
+	// more than a third of all keys for an error within the Tolerance reads all keys. State.TopK
+	// returns the number of keys and the measured error of each head. Until Step has measured an
+	// error, queries read TopK keys, a number that audit.ChooseTopK chooses.
 	Tolerance float64
 
 	// Slope times the distance of query and key is subtracted from scores [Press et al. 2022]. For

@@ -23,8 +23,8 @@ type Sequences struct {
 
 	// Valid says for each row of k and v whether queries may see the row. Rows of k and v that are
 	// not valid change no output, even if these rows are NaN. A nil Valid means that all rows are
-	// valid. The places of keys for the Window, the Sinks and the Chunk of an [Exact] are counted
-	// from the first valid row of a sequence.
+	// valid. An [Exact] with a Window or a Chunk numbers all keys of a sequence, valid or not, from
+	// 0 at the first valid row, and counts its Sinks from that row too.
 	Valid []bool
 }
 

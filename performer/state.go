@@ -105,8 +105,9 @@ func (s *State[T]) Len() int { return s.n }
 
 // TopK returns the number of keys that the next query of each head reads, 0 for all keys, and with
 // ExactOptions.Tolerance the error ‖output − exact‖/‖exact‖ of each head that Step has measured.
-// Step measures the error of one token of 64, and the returned error weights the latest 20
-// measurements most. The returned error is 0 for a head that reads all keys.
+// For each head, the returned error is the root of the weighted mean of squared output errors,
+// measured at one token of 64, over that of squared exact outputs, with weights that fall by 5 %
+// per measurement back in time. The returned error is 0 for a head that reads all keys.
 func (s *State[T]) TopK() (keys []int, errors []float64) {
 	s.checkMade()
 	for _, u := range s.units {
@@ -123,9 +124,9 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy of s. Later changes of s do not change the copy, nor do changes of the copy
-// change s. In exact attention the copy shares the memory of complete segments of tokens with s, so
-// that a common prefix of several streams takes memory once.
+// Clone returns a copy of the State s that later changes of s do not change, and whose changes do
+// not change s. In exact attention the copy shares the memory of complete segments of tokens with
+// s, so that a common prefix of several streams takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))

@@ -82,20 +82,22 @@ type Codes[T dense.Float] interface {
 	// query is at most limit. Within misses a row that reaches the limit with at most the
 	// probability miss of Quantiser.Prepare, over random rotations.
 	//
-	// With SearchOptions.Rows, Within returns only rows whose exact value reaches the limit, with
-	// the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates of
-	// all rows that may reach the limit by the error bounds of the estimates. For a query that is
-	// not finite, Within returns no rows.
+	// If SearchOptions.Rows gives the original vectors, Within returns only rows whose exact inner
+	// product or cosine with the query is at least limit, or exact squared distance at most limit,
+	// with the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates
+	// of all rows that may reach the limit by the error bounds of the estimates. For a query that
+	// is not finite, Within returns no rows.
 	//
 	// Within reads the codes of all rows once. Within returns an error if limit is NaN, if the
 	// query has another quantiser or a miss probability of 0, if SearchOptions.Centres is negative,
 	// if SearchOptions.Rows fails, or if ctx ends. Within panics if ctx is nil.
 	Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error)
 
-	// Estimates writes estimates of the Measure of the query, between the query and each row of
-	// ids, into dst, and returns dst; rows may repeat in ids. A nil ids stands for rows 0 to
-	// len(dst) − 1. For one query and one row, Estimates and Search give equal values. The estimate
-	// of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
+	// Estimates writes an estimate of the inner product, cosine or squared distance, whichever the
+	// query is prepared for, of the query and row ids[i] into dst[i], and returns dst; rows may
+	// repeat in ids. A nil ids stands for rows 0 to len(dst) − 1. For one query and one row,
+	// Estimates and Search give equal values. The estimate of a cosine may lie outside [−1, 1], and
+	// the estimate of a squared distance below 0.
 	//
 	// Estimates takes less time for rows with consecutive numbers. Estimates allocates nothing, and
 	// uses several processors only for more than 4096 rows. Estimates panics if a row of ids does

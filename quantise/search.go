@@ -8,8 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
-// SearchOptions selects the rows that Codes.SearchAll and Codes.Within may return, and a source of
-// exact values. With the zero SearchOptions, SearchAll ranks all rows by estimates.
+// SearchOptions selects the rows that Codes.SearchAll and Codes.Within may return, and may have a
+// function that reads original rows, so that both return exact values instead of estimates. With
+// the zero SearchOptions, SearchAll ranks all rows by estimates.
 type SearchOptions[T dense.Float] struct {
 	// Only is a set of rows, and searches ignore rows outside of Only. Except is a set of rows that
 	// searches ignore. Row i is in Only or Except if the slice has a word i/64 and bit i%64 of the

@@ -23,10 +23,11 @@ import (
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,  R^d → R^r.
 //
-// Nystroem accepts every kernel k, also your own. In the formula of Nystroem, R is the Cholesky
-// factor of the Gram matrix K_PP of r landmarks in the order P. Nystroem chooses the landmark l
-// with the largest residual k(l, l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times
-// the largest k(l, l). Packages landmarks and kmeans choose landmarks; Nystroem copies them.
+// Nystroem accepts every kernel k, also your own. The matrix R in the features R⁻ᵀ·[k(x, l_P(1)) …
+// k(x, l_P(r))]ᵀ of Nystroem is the upper triangular Cholesky factor, K_PP = RᵀR, of the Gram
+// matrix K_PP of the r chosen landmarks l_P(1), …, l_P(r). Nystroem chooses the landmark l with the
+// largest residual k(l, l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times the largest
+// k(l, l). Packages landmarks and kmeans choose landmarks; Nystroem copies them.
 //
 // Inner products of features of Nystroem equal k(x, y) to rounding if x or y is a chosen landmark.
 // At every point x, the squared norm of the features of Nystroem is at most k(x, x), and package

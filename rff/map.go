@@ -28,7 +28,8 @@ type LogMap[T dense.Float] interface {
 
 	// LogTransform writes the logarithms of the features of row i of x (n×in) into row i of dst
 	// (n×out), −Inf for a feature 0, and returns dst. LogTransform allocates a zero-value dst,
-	// panics where Transform does, and accepts x as dst only if a map documents that.
+	// panics if the shape of x or dst does not fit the feature map, and accepts the matrix x as dst
+	// only if the feature map documents that x may be dst.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
@@ -72,7 +73,8 @@ type Paired[T dense.Float] interface {
 	Keys() Map[T]
 }
 
-// Keys returns the map of keys for the map m of queries: m.Keys() if m is Paired, else m.
+// Keys returns the feature map for attention keys that belongs to the feature map m for queries:
+// m.Keys() if m implements the interface Paired, and otherwise m itself.
 func Keys[T dense.Float](m Map[T]) Map[T] {
 	if p, ok := m.(Paired[T]); ok {
 		return p.Keys()

@@ -139,8 +139,9 @@ func checkErrors(errors []float64, outputs int) error {
 // For rows and targets like those of the fit, a new target lies within the half width of the mean
 // of Band with the probability level. With n errors per output in Bands, the half width is the
 // ⌈level·(n + 1)⌉-th smallest error, times the factors of Bands.Relative and Bands.Logs, or +Inf if
-// n is too small for the level. For a model without Bands, Band assumes that the noise is normally
-// distributed.
+// n is too small for the level. For a model that holds no prediction errors from WithBands, the
+// half width is the standard deviation of Predict times the (1 + level)/2 quantile of the normal
+// distribution.
 //
 // Away from the rows of the fit, bands are only as good as the standard deviations of Predict: see
 // Samples in docs/regression.md. Band panics where Predict panics, and unless 0 < level < 1.

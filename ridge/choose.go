@@ -34,9 +34,10 @@ type Choice[T dense.Float] struct {
 
 // Choose fits a model with each feature map to the rows and returns the model of largest evidence,
 // the first one of models with equal evidence. The feature maps may differ in length-scales,
-// kernels, frequencies or numbers of features. In Choose each fit determines the variances of noise
-// and weights that the options o do not give. Choose overrates a feature map with parameters learnt
-// from the targets of the same rows: package ridge/automl compares such maps at held-out rows.
+// kernels, frequencies or numbers of features. For each feature map, Choose finds by maximum
+// evidence the variance of the noise and the prior variance of the regression weights, as far as
+// the options o leave the two open. Choose overrates a feature map with parameters learnt from the
+// targets of the same rows: package ridge/automl compares such maps at held-out rows.
 //
 // Without Options.Iterative, Choose reads the rows once per map. Choose returns the errors of Sum,
 // an error for an empty slice maps, and the error of the first map if no map can be fitted.

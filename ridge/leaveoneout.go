@@ -12,8 +12,9 @@ import (
 //
 // The arguments x, y and weights of LeaveOneOut are some or all rows of the fit, as for Sums.Add.
 // LeaveOneOut writes NaN for a row whose prediction no other row determines. LeaveOneOut allocates
-// dst if dst is zero, and dst may be y. LeaveOneOut has the cost of Predict, and returns the errors
-// of Sums.Add and an error for a model from WithKernel.
+// dst if dst is zero, and dst may be y. For n rows and D features, LeaveOneOut costs n transforms
+// by the feature map and n·D²/2 multiply-adds. LeaveOneOut returns an error for rows that Sums.Add
+// refuses, for a zero Model, and for a model from WithKernel.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }

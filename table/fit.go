@@ -57,8 +57,9 @@ type Model struct {
 const least = 20
 
 // Fit learns to predict the column target of t from the other columns, as the package documentation
-// describes. Fit takes about as long as automl.Fit, to which Fit passes the source src. If ctx
-// ends, Fit returns the error of ctx, and the best model so far or nil.
+// describes. Fit converts the columns to numbers and passes them, with the random source src, to
+// automl.Fit, which takes most of the time of Fit. If ctx ends, Fit returns the error of ctx, and
+// the best model so far or nil.
 //
 // Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
 // is not a column or does not vary, for options that name the target or a column that t lacks, for

@@ -18,7 +18,8 @@ type TopK[T dense.Float] struct {
 	// Keys is the chosen TopK of each head of queries, or 0 for a head that reads all keys.
 	Keys []int
 
-	// Errors is the measured relative error ‖output − exact‖/‖exact‖ of each head with its TopK.
+	// Errors is, for each head of queries, the measured error ‖output − exact‖/‖exact‖ when queries
+	// read only the chosen number of keys, or 0 for a head that reads all keys.
 	Errors []float64
 }
 

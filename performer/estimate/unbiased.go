@@ -53,7 +53,8 @@ type UnbiasedOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// Unbiased also estimates a standard error of each element of an estimate.
+// With the output of softmax attention, Unbiased estimates a standard error for each element of the
+// estimated output.
 //
 // An estimate is the mean of R independent random estimates, called replicates. A replicate is the
 // ratio Y₀ of the numerator and the denominator of attention, estimated with m₀ positive random

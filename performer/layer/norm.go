@@ -23,11 +23,12 @@ type RMSNorm[T dense.Float] struct {
 
 var norms pool.Pair[normCall[float32], normCall[float64]]
 
-// Apply writes the normalised rows of the matrix x to the matrix dst and returns dst; a zero dst is
-// allocated. The matrix dst may be exactly x, or share no memory with x. After the first call,
-// Apply allocates nothing unless dst is zero. Apply writes NaN to a row or block of a row whose sum
-// of squares is not finite. Apply panics if the number of columns of x is no multiple of the number
-// of gains, if Epsilon is negative or not finite, or if x.Check panics.
+// Apply of an RMSNorm divides each row of the matrix x, or each block of len(Gain) columns, by
+// √(mean square + Epsilon), multiplies by Gain, writes the rows to the matrix dst and returns dst;
+// a zero dst is allocated. The matrix dst may be exactly x, or share no memory with x. After the
+// first call, Apply allocates nothing unless dst is zero. Apply writes NaN to a row or block of a
+// row whose sum of squares is not finite. Apply panics if the number of columns of x is no multiple
+// of the number of gains, if Epsilon is negative or not finite, or if x.Check panics.
 func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if n := len(m.Gain); n > 0 && x.Cols%n != 0 || !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 0) {
 		panic(fmt.Sprintf("layer: an RMSNorm of %d gains and Epsilon = %v for rows of %d columns", n, m.Epsilon, x.Cols))

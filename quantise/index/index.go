@@ -112,8 +112,9 @@ type Options[T dense.Float] struct {
 	Quantiser quantise.Quantiser[T]
 }
 
-// SearchOptions selects the rows that a search may return, a source of exact values, and the
-// probability of a miss. A nil *SearchOptions stands for the zero SearchOptions.
+// SearchOptions selects the rows that a search may return, and has the probability that a search
+// misses a row, and possibly a function that reads original rows, so that searches return exact
+// values. A nil *SearchOptions stands for the zero SearchOptions.
 type SearchOptions[K ID, T dense.Float] struct {
 	// Accept reports whether a search may return the row with the given id. Nil accepts all rows. A
 	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.

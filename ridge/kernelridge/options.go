@@ -36,9 +36,10 @@ type Options struct {
 	// is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
 
-	// Product, unless Product is nil, multiplies the kernel matrix K by vectors in place of Fit, for
-	// example on many machines. The means of the argument m at the rows of Fit with positive weight
-	// are K·V, of which Product returns one row for each of these rows, in their order.
+	// Product, unless Product is nil, multiplies the kernel matrix K by vectors in place of Fit,
+	// for example on many machines. Product returns the product K·V of the kernel matrix K and a
+	// matrix V of the model m: row i of K·V is the mean that m predicts at the i-th row of positive
+	// weight given to Fit.
 	Product func(ctx context.Context, m *ridge.Model[float64]) (dense.Matrix[float64], error)
 
 	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix, on the

@@ -31,8 +31,9 @@ const (
 // with src. For n drawn rows, Scales takes some 40 steps of L-BFGS of 5n³ multiply-adds each, from
 // the length-scale of k and the penalty λ of Choose for k. The matrix A of the kernels.Pullback
 // that Scales returns is diagonal, with the inverses of the length-scales in units of the
-// length-scale of k. The λ of Scales is at least 2⁻²³ times the mean of ω·k(x, x) over drawn rows x
-// of weight ω. With fewer than some twenty rows per column, the length-scales fit the noise.
+// length-scale of k. The penalty λ of ridge regression that Scales returns is at least 2⁻²³ times
+// the mean of ω_i·k(x_i, x_i) over the rows x_i that Scales draws, with weights ω_i. With fewer
+// than some twenty rows per column, the length-scales fit the noise.
 //
 // Scales returns the errors of Choose, an error for a k that is no valid Gaussian or Matern, and
 // the best length-scales so far with an error if ctx ends during L-BFGS.
