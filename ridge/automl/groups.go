@@ -78,15 +78,3 @@ func (o Options) ranks(rng *rand.Rand) []int {
 	}
 	return ranks
 }
-
-// on returns the search with the groups of the rows that keep takes.
-func (s *search) on(keep func(i int) bool) *search {
-	own := *s
-	own.group = nil
-	for i, g := range s.group {
-		if keep(i) {
-			own.group = append(own.group, g)
-		}
-	}
-	return &own
-}

@@ -1,6 +1,7 @@
 package automl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -23,31 +24,26 @@ const (
 )
 
 // fitsKernel reports whether the last fit takes the kernel of all rows.
-func (o Options) fitsKernel(found *choice, n, d int) bool {
-	outputs := max(found.Outputs, o.Classes)
-	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && found.kernel != nil && found.space.kernel == nil && d <= mostMetric &&
+func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
+	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && l.kernel != nil && l.space.kernel == nil && d <= mostMetric &&
 		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
 // kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
 // left out of fits on a sample. It returns false if the iterations do not converge.
-func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, r *Result[T]) (bool, error) {
-	k, ratio, chosen, err := s.kernelScales(&found, drawn)
+func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) (bool, error) {
+	k, ratio, chosen, name, err := s.kernelScales(t.learnt, t.drawn)
 	if err != nil {
 		return false, err
 	}
-	b, err := collect(s.ctx, rows)
+	if t.first {
+		found.Kernel += name
+	}
+	b, err := collect(s.ctx, t.rows)
 	if err != nil {
 		return false, err
 	}
-	targets := indicators(b, s.Classes)
-	if s.ClassWeights != nil {
-		targets.Weights = make([]T, b.X.Rows)
-		for i := range targets.Weights {
-			targets.Weights[i] = T(b.Weight(i) * s.ClassWeights[int(b.Y.At(i, 0))])
-		}
-	}
-	fit, err := iterate(s, k, targets, ratio, signs)
+	fit, err := iterate(s, k, b, ratio, signs)
 	var slow *ridge.NotConverged
 	switch {
 	case errors.As(err, &slow):
@@ -55,17 +51,19 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	case err != nil:
 		return false, err
 	case s.Classes > 0:
-		var c *ridge.Classifier[T]
-		stop := interrupt.Await(s.ctx, func() { c, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels) })
-		if stop != nil {
-			return false, stop
-		}
-		r.Classifier = c
-	default:
-		r.Model, err = kernelBands(s.ctx, fit, &found, b, chosen)
+		stop := interrupt.Await(s.ctx, func() { f.Classifier, _, err = fit.Model.Classifier(b.Y, b.Weights, fit.LeftOut, s.Labels) })
+		return true, cmp.Or(stop, err)
 	}
-	r.Report = found.Report
-	return true, err
+	f.Model, f.fit, f.rows, f.chosen, f.left = fit.Model, fit, b, chosen, fit.LeftOut
+	if t.goal.logs {
+		f.left = fit.LeftOut.Clone()
+		for i := range b.Y.Rows {
+			for j, v := range b.Y.Row(i) {
+				f.left.Set(i, j, math.Exp(float64(v))-t.back[j].at(float64(v)-f.left.At(i, j)))
+			}
+		}
+	}
+	return true, nil
 }
 
 func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {
@@ -82,22 +80,21 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 	return fit, err
 }
 
-// kernelScales returns the kernel in the space of the family, of rows in their own units, with a
-// length-scale for each dimension if it lowers the errors at rows left out of the sample by more
-// than it fits their noise. chosen are the numbers of the rows of the sample.
-func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, err error) {
+// kernelScales returns the kernel in the space, of rows in their own units, with a length-scale for
+// each dimension if it lowers the errors at rows left out of the sample by more than it fits their
+// noise. chosen are the numbers of the rows of the sample.
+func (s *search) kernelScales(l learnt, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, name string, err error) {
 	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
-	z, err := found.space.points(b.X)
+	z, err := l.space.points(b.X)
 	if err != nil {
-		return k, 0, nil, err
+		return k, 0, nil, "", err
 	}
 	if b = indicators(b, s.Classes); s.Classes == 0 {
 		b.Y, _ = standardTargets(b)
 	}
 	b.X = z
-	k = kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
-	chosen = drawn.numbers[:b.X.Rows]
-	found.Kernel += ", of all rows"
+	k = kernels.Pullback{K: l.kernel, A: l.space.matrix(), Centre: l.space.centre}
+	chosen, name = drawn.numbers[:b.X.Rows], ", of all rows"
 	n, d := float64(z.Rows), float64(z.Cols)
 	var at kernelridge.Choice
 	var failed error
@@ -105,23 +102,22 @@ func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, 
 		var own kernels.Pullback
 		stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
 		if stop != nil {
-			return k, 0, nil, stop
+			return k, 0, nil, "", stop
 		}
 		if failed == nil && at.Score*(1+2*d/n) < at.Start {
 			a := dense.New[float64](k.A.Rows, k.A.Cols)
 			matmul.Mul(1, own.A, k.A, 0, a)
-			k.A, found.learns = a, true
-			found.Kernel += " with a length-scale for each dimension"
-			return k, at.Ratio, chosen, nil
+			k.A = a
+			return k, at.Ratio, chosen, name + " with a length-scale for each dimension", nil
 		}
 	}
 	candidates := []kernels.Kernel{k.K, scaled(k.K, 0.5), scaled(k.K, math.Sqrt(0.5))}
 	stop := interrupt.Await(s.ctx, func() { at, failed = kernelridge.Choose(s.ctx, candidates, b, s.src) })
 	if stop != nil {
-		return k, 0, nil, stop
+		return k, 0, nil, "", stop
 	}
 	k.K = candidates[at.Kernel]
-	return k, at.Ratio, chosen, failed
+	return k, at.Ratio, chosen, name, failed
 }
 
 func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
@@ -179,29 +175,31 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 
 // kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
 // learnt, the rows with the chosen numbers do not count, unless there are few others.
-func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
-	chosen = slices.Sorted(slices.Values(chosen))
+func kernelBands[T dense.Float](ctx context.Context, f fitted[T], found *choice, left dense.Matrix[float64]) (*ridge.Model[T], error) {
+	chosen, b := slices.Sorted(slices.Values(f.chosen)), f.rows
 	var part ridge.Block[T]
-	var left []float64
+	var sizes []float64
 	for i := range b.X.Rows {
 		if !(b.Weight(i) > 0) {
 			continue
 		}
-		if _, own := slices.BinarySearch(chosen, i); own && found.learns && found.Rows >= len(chosen)+unseenRows {
+		if _, own := slices.BinarySearch(chosen, i); own && found.Rows >= len(chosen)+unseenRows {
 			continue
 		}
 		part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)
-		part.Weights, left = append(part.Weights, T(b.Weight(i))), append(left, fit.LeftOut.Row(i)...)
+		part.Weights, sizes = append(part.Weights, T(b.Weight(i))), append(sizes, left.Row(i)...)
 	}
 	n, p := len(part.Weights), b.Y.Cols
 	part.X, part.Y = dense.Of(n, b.X.Cols, part.X.Data), dense.Of(n, p, part.Y.Data)
-	of := reweighted[T]{ctx, part, fit.Model, math.Inf(1)}
-	errs, scales, err := of.leaveOut(fit.Model, part)
+	of := reweighted[T]{ctx, part, f.Model, math.Inf(1)}
+	errs, scales, err := of.leaveOut(f.Model, part)
 	if err != nil {
 		return nil, err
 	}
-	for i, e := range left {
-		errs.Data[i] = math.Abs(e) / scales.Data[i]
+	units := scales.Clone()
+	scaleBack(f.member, f.Model.Mean(dense.Matrix[T]{}, part.X), units)
+	for i, e := range sizes {
+		errs.Data[i] = math.Abs(e) / units.Data[i]
 	}
-	return bandsOf(ctx, fit.Model, found, part, errs, scales)
+	return bandsOf(ctx, f.Model, found, part, errs, scales)
 }

@@ -15,6 +15,8 @@ import (
 // view is rows in which others have the weight 0, with an output for each class if classes > 0.
 type view[T dense.Float] struct {
 	ridge.Rows[T]
+	curves  curves // of columns
+	logs    bool   // logarithms of targets
 	classes int
 	factors []float64        // of the weights of classes, or nil
 	keep    func(i int) bool // row i; nil for all
@@ -36,7 +38,10 @@ func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 				}
 				read += b.X.Rows
 				b = indicators(b, v.classes)
-				b.Weights = weights
+				b.X, b.Weights = moved(v.curves, b.X), weights
+				if v.logs {
+					b.Y = logarithms(b.Y)
+				}
 			}
 			if !yield(b, err) || err != nil {
 				return
@@ -45,42 +50,41 @@ func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// groupFit fits the family to all rows, with bands or probabilities from errors at groups that a
-// fit has not seen.
-func groupFit[T dense.Float](s *search, found *choice, rows ridge.Rows[T], drawn sample, r *Result[T]) error {
-	all := drawn.all
-	given := view[T]{rows, s.Classes, s.ClassWeights, nil}
-	if s.fitsKernel(found, drawn.n, all.X.Cols) {
+// groupFit fits a pick to all rows, with bands or probabilities from errors at groups that a fit
+// has not seen.
+func groupFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) error {
+	all := t.drawn.all
+	if s.fitsKernel(t.learnt, t.drawn.n, all.X.Cols, max(found.Outputs, s.Classes)) {
 		name := found.Kernel
-		err := refitKernel(s, found, given, drawn, r)
+		err := refitKernel(s, found, t, f)
 		if slow := new(ridge.NotConverged); !errors.As(err, &slow) {
 			return err
 		}
 		found.Kernel = name
 	}
 	found.landmarks = min(s.Landmarks, all.X.Rows)
-	phi, err := build[T](s.ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
+	phi, err := build[T](s.ctx, t.space, t.kernel, all.X.RowRange(0, found.landmarks))
 	if err != nil {
 		return err
 	}
-	return refit(s, found, given, drawn, r, func(rows view[T]) (*ridge.Model[T], error) {
-		return regress(s.ctx, phi, rows, found.ratio)
+	return refit(s, found, t.rows, t.drawn, f, func(rows view[T]) (*ridge.Model[T], error) {
+		return regress(s.ctx, phi, rows, t.ratio)
 	})
 }
 
-func refitKernel[T dense.Float](s *search, found *choice, rows view[T], drawn sample, r *Result[T]) error {
-	b, err := collect(s.ctx, rows)
+func refitKernel[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) error {
+	b, err := collect(s.ctx, t.rows)
 	if err != nil {
 		return err
 	}
-	k := kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
+	k := kernels.Pullback{K: t.kernel, A: t.space.matrix(), Centre: t.space.centre}
 	found.Kernel += ", of all rows"
-	return refit(s, found, view[T]{Rows: b}, drawn, r, func(rows view[T]) (*ridge.Model[T], error) {
+	return refit(s, found, view[T]{Rows: b}, t.drawn, f, func(rows view[T]) (*ridge.Model[T], error) {
 		part, err := collect(s.ctx, rows)
 		if err != nil {
 			return nil, err
 		}
-		at, err := iterate(s, k, part, found.ratio, 0)
+		at, err := iterate(s, k, part, t.ratio, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -88,30 +92,34 @@ func refitKernel[T dense.Float](s *search, found *choice, rows view[T], drawn sa
 	})
 }
 
-// refit fits all rows, and those without each fold of groups, and sets the result.
-func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, r *Result[T], fit func(rows view[T]) (*ridge.Model[T], error)) error {
+// refit fits all rows, and those without each fold of groups, and sets the model.
+func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, f *fitted[T], fit func(rows view[T]) (*ridge.Model[T], error)) error {
 	m, err := fit(rows)
 	if err != nil {
 		return err
 	}
-	first, held := found.unseen(drawn.all.X.Rows)
-	left, errs, scales := narrow[T](found.heldOut), found.heldErrors, found.heldScales
-	if !held {
-		if left, errs, scales, err = leaveFolds(s, drawn, first, rows, fit); err != nil {
-			return err
-		}
+	f.Model = m
+	first := 0
+	if found.learns {
+		first = sampleRows
 	}
-	if s.Classes > 0 {
-		r.Classifier, _, err = m.Classifier(left.Y, left.Weights, errs, s.Labels)
-		r.Report = found.Report
+	if found.learns && drawn.n < first+unseenRows { // errors of the choice tell as much
+		return nil
+	}
+	left, errs, scales, err := leaveFolds(s, drawn, first, rows, fit)
+	switch {
+	case err != nil:
+		return err
+	case s.Classes > 0:
+		f.Classifier, _, err = m.Classifier(left.Y, left.Weights, errs, s.Labels)
+		f.Model = nil
 		return err
 	}
-	ratios := errs.Clone()
 	for i, v := range scales.Data {
-		ratios.Data[i] = math.Abs(ratios.Data[i]) / v
+		errs.Data[i] = math.Abs(errs.Data[i]) / v
 	}
-	r.Model, err = bandsOf(s.ctx, m, found, left, ratios, scales.Clone())
-	r.Report = found.Report
+	f.Model, err = bandsOf(s.ctx, m, found, left, errs, scales)
+	f.banded = true
 	return err
 }
 
@@ -128,7 +136,7 @@ func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T],
 	fold := s.foldsOfAll(drawn, folds)
 	for k := range folds {
 		own := drawn.all.RowRange(first, drawn.all.X.Rows)
-		own = pick(own, func(i int) bool { return fold[drawn.numbers[first+i]] == k })
+		own = filter(own, func(i int) bool { return fold[drawn.numbers[first+i]] == k })
 		if len(own.Weights) == 0 {
 			continue
 		}
@@ -137,7 +145,7 @@ func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T],
 		if err != nil {
 			return left, errs, scales, err
 		}
-		part, err := collect(s.ctx, view[T]{narrow[T](own), s.Classes, s.ClassWeights, nil})
+		part, err := collect(s.ctx, view[T]{Rows: narrow[T](own), classes: s.Classes, factors: s.ClassWeights})
 		if err != nil {
 			return left, errs, scales, err
 		}

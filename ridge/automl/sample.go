@@ -25,9 +25,10 @@ const (
 
 // sample is some of the rows with a weight above 0, in random order.
 type sample struct {
-	all    ridge.Block[float64]
-	choose int // the number of rows of all, from the first on, with which Fit chooses
-	n      int // the number of rows with a weight above 0
+	all      ridge.Block[float64]
+	choose   int  // the number of rows of all, from the first on, with which Fit chooses
+	n        int  // the number of rows with a weight above 0
+	positive bool // all targets are above 0, and differ by a factor of 2
 
 	numbers []int        // of the rows of all, in the order of reading
 	idle    map[int]bool // numbers of the rows of weight 0, for Groups
@@ -35,7 +36,7 @@ type sample struct {
 
 // draw reads the rows, and returns up to max(exactRows, Landmarks) of them at random.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
-	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
+	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), choose: o.choosing(), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
 	d, p, read, idle := 0, 0, 0, make(map[int]bool)
 	for b, err := range rows.Blocks() {
 		if err = cmp.Or(err, ctx.Err()); err == nil {
@@ -70,6 +71,14 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 	drawn, err := s.sample(d, p)
 	drawn.idle = idle
 	return drawn, err
+}
+
+// choosing returns the number of random rows with which Fit chooses. Few landmarks need few rows.
+func (o Options) choosing() int {
+	if o.Landmarks == 0 {
+		return sampleRows
+	}
+	return min(max(500, 5*min(o.Landmarks, sampleRows)), sampleRows)
 }
 
 // check returns an error for a block that begins with row at, unless it is d columns of numbers and
@@ -115,6 +124,7 @@ type row struct {
 type sampler struct {
 	rng       *rand.Rand
 	n, most   int
+	choose    int       // the number of random rows with which Fit chooses
 	rows      []row     // up to most, at random
 	classes   []stratum // empty for numbers
 	low, high []row     // of numbers: rows with the least and the largest target of each output
@@ -177,7 +187,7 @@ func (s *sampler) sample(d, p int) (sample, error) {
 	} else {
 		s.cut()
 	}
-	random := min(sampleRows, len(s.rows))
+	random := min(s.choose, len(s.rows))
 	if s.ranks != nil {
 		shuffle(s.rows[:random])
 		shuffle(s.rows[random:])
@@ -201,7 +211,11 @@ func (s *sampler) sample(d, p int) (sample, error) {
 		copy(all.Y.Row(i), r.y)
 		all.Weights, numbers = append(all.Weights, r.weight), append(numbers, r.number)
 	}
-	return sample{all: all, choose: len(chosen), n: s.n, numbers: numbers}, nil
+	positive := len(s.low) > 0
+	for j, low := range s.low {
+		positive = positive && low.y[j] > 0 && s.high[j].y[j] > 2*low.y[j]
+	}
+	return sample{all: all, choose: len(chosen), n: s.n, positive: positive, numbers: numbers}, nil
 }
 
 func contains(rows []row, r row) bool {
