@@ -271,7 +271,7 @@ func TestRowsOfFiles(t *testing.T) {
 	r, err := automl.Fit(t.Context(), ridge.CSV[float64]{Path: path}, automl.Options{Landmarks: 40}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.Equal(t, []int{n, 500}, []int{r.Rows, r.HeldOut})
-	_, features := r.Model.Parts()[0].Regression.Map().Dims()
+	_, features := automl.First(r.Model).Map().Dims()
 	assert.LessOrEqual(t, features, 40)
 	assert.Greater(t, features, 10)
 	mean := r.Model.Mean(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0.1, 0.9}))
@@ -426,7 +426,7 @@ func TestExactKernelOfManyRows(t *testing.T) {
 	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.NotEqual(t, "linear", r.Kernel)
-	first := r.Model.Parts()[0].Regression
+	first := automl.First(r.Model)
 	moved, _ := first.Rows()
 	require.Equal(t, 550, moved.Rows)
 	_, _, lacking := first.Variances(moved)

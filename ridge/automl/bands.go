@@ -47,7 +47,7 @@ func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[
 			errors.Set(i, j, size*errors.At(i, j)/scales.At(i, j))
 		}
 	}
-	rows := narrow[T](s.part(moved(t.curves, s.rows.X), t.goal, s.tested))
+	rows := narrow[T](s.block(moved(t.curves, s.rows.X), t.goal, s.tested))
 	return bandsOf(s.ctx, first.Model, found, rows, errors, scales)
 }
 

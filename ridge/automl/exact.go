@@ -3,7 +3,6 @@ package automl
 import (
 	"context"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -91,22 +90,28 @@ func softmax(z []float64) {
 	}
 }
 
-// variances returns the variances of the functions in units of aᵀy/(n − 1), at points with the
-// values cross of the kernel with the rows, n×m, and own with themselves.
-func (s *system) variances(cross dense.Matrix[float64], own []float64) []float64 {
-	rest := make([]float64, cross.Cols)
+// fitGoal fits y, the targets of a goal.
+func (s *system) fitGoal(g *goal, y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+	if g.logistic {
+		return s.logistic(y)
+	}
+	return s.fit(y)
+}
+
+// variances returns the variances of the functions in units of aᵀy/(n − 1), at the rows of x. cross
+// has the values of the kernel k of all rows with those of x, and is overwritten.
+func (s *system) variances(cross dense.Matrix[float64], k kernels.Kernel, x dense.Matrix[float64]) []float64 {
+	v, rest := make([]float64, x.Rows), make([]float64, x.Rows)
 	for i, u := range s.ones {
 		floats.AddScaled(rest, u, cross.Row(i))
 	}
 	s.factor.Half(s.ctx, cross)
-	whole, v := floats.Sum(s.ones), slices.Clone(own)
-	for i := range cross.Rows {
-		for j, c := range cross.Row(i) {
-			v[j] -= c * c
+	for j := range v {
+		v[j] = k.Eval(x.Row(j), x.Row(j))
+		for i := range cross.Rows {
+			v[j] -= cross.At(i, j) * cross.At(i, j)
 		}
-	}
-	for j, r := range rest {
-		v[j] = max(v[j], 0) + (1-r)*(1-r)/whole
+		v[j] = max(v[j], 0) + (1-rest[j])*(1-rest[j])/floats.Sum(s.ones)
 	}
 	return v
 }

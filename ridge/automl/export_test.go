@@ -24,7 +24,7 @@ func FitsKernel(o Options, n, d int) bool {
 }
 
 // KernelFit is the last fit of any number of rows with the kernel of all rows, of columns in units
-// of deviations. With groups λ is 0.3.
+// of deviations.
 func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, k kernels.Kernel, seed uint64) (*Result[T], bool, error) {
 	src := rand.NewPCG(seed, 2)
 	drawn, err := draw(ctx, rows, o, rand.New(src))
@@ -35,15 +35,17 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 	if err != nil {
 		return nil, false, err
 	}
-	p := pick{&candidate{family: new(family), goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
-	found := choice{learnt: learnt{space: at, kernel: k, ratio: 0.3}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
+	p := pick{&candidate{explored: &explored{family: new(family)}, goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
+	found := choice{learnt: learnt{space: at, kernel: k}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
+	found.Folds = randomFolds
 	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all}
-	t, f, done := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}, true
-	if found.Folds = randomFolds; o.Groups != nil {
-		found.Folds = groupFolds
-		err = refitKernel(s, &found, t, &f)
-	} else if done, err = kernelFit(s, &found, t, &f); err == nil && o.Classes == 0 {
+	t, f := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}
+	done, err := kernelFit(s, &found, t, &f)
+	if err == nil && o.Classes == 0 {
 		f.Model, err = withBands(s, &found, t, []fitted[T]{f})
 	}
 	return &Result[T]{&Model[T]{[]member[T]{f.member}}, found.Report}, done, err
 }
+
+// First returns the part of the largest weight.
+func First[T dense.Float](m *Model[T]) *ridge.Model[T] { return m.members[0].Model }

@@ -18,10 +18,9 @@ import (
 
 // family is a way to learn a space.
 type family struct {
-	name   string
-	curve  curve // of columns; nil for columns as they are
-	fixed  bool  // the kernel is space.kernel
-	learns bool  // from the targets
+	name  string
+	curve curve // of columns; nil for columns as they are
+	fixed bool  // the kernel is space.kernel
 
 	// applies reports whether the family can learn the points x, and classes or, for 0, numbers.
 	applies func(x dense.Matrix[float64], classes int) bool
@@ -35,22 +34,21 @@ type family struct {
 const mostMetric = 300
 
 var everyFamily = []family{
-	{"linear", nil, true, false, always, linear(deviations)},
-	{"linear, ranks", ranks, true, false, severalValues, linear(pairs)},
-	{"linear, squashed", squashed, true, false, severalValues, linear(pairs)},
-	{"sparse linear", nil, true, true, func(x dense.Matrix[float64], classes int) bool {
+	{"linear", nil, true, always, linear(deviations)},
+	{"linear, ranks", ranks, true, severalValues, linear(pairs)},
+	{"sparse linear", nil, true, func(x dense.Matrix[float64], classes int) bool {
 		n, d := float64(x.Rows), float64(x.Cols)
 		return classes == 0 && fewRows(x.Rows, x.Cols) && n*n*d <= 1e8
 	}, sparse},
-	{"one length-scale", nil, false, false, always, scaledColumns(deviations)},
-	{"one length-scale, columns in equal units", nil, false, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && equalUnits(x) }, scaledColumns(equal)},
-	{"one length-scale, 0 and 1 as they are", nil, false, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && !equalUnits(x) && anyPair(x) }, scaledColumns(pairs)},
-	{"one length-scale, ranks", ranks, false, false, severalValues, scaledColumns(pairs)},
-	{"one length-scale, squashed", squashed, false, false, severalValues, scaledColumns(pairs)},
-	{"boxes", nil, true, true, func(x dense.Matrix[float64], _ int) bool { return x.Cols <= mostMetric }, boxes},
-	{"a length-scale a column", nil, false, true, func(x dense.Matrix[float64], classes int) bool { return classes == 0 && severalScales(x) }, ownScales},
-	{"diagonal metric", nil, false, true, func(x dense.Matrix[float64], classes int) bool { return classes > 0 && severalScales(x) }, learntMetric(2, true)},
-	{"full metric", nil, false, true, func(x dense.Matrix[float64], _ int) bool { return severalScales(x) && x.Cols <= x.Rows/5 }, learntMetric(3, false)},
+	{"one length-scale", nil, false, always, scaledColumns(deviations)},
+	{"one length-scale, columns in equal units", nil, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && equalUnits(x) }, scaledColumns(equal)},
+	{"one length-scale, 0 and 1 as they are", nil, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && !equalUnits(x) && anyPair(x) }, scaledColumns(pairs)},
+	{"one length-scale, ranks", ranks, false, severalValues, scaledColumns(pairs)},
+	{"one length-scale, squashed", squashed, false, severalValues, scaledColumns(pairs)},
+	{"boxes", nil, true, func(x dense.Matrix[float64], _ int) bool { return x.Cols <= mostMetric }, boxes},
+	{"a length-scale a column", nil, false, func(x dense.Matrix[float64], classes int) bool { return classes == 0 && severalScales(x) }, ownScales},
+	{"diagonal metric", nil, false, func(x dense.Matrix[float64], classes int) bool { return classes > 0 && severalScales(x) }, learntMetric(2, true)},
+	{"full metric", nil, false, func(x dense.Matrix[float64], _ int) bool { return severalScales(x) && x.Cols <= x.Rows/5 }, learntMetric(3, false)},
 }
 
 // severalValues reports whether a column has more than two values.

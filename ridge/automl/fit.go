@@ -139,7 +139,6 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 		}
 	}
 	s.exact = o.Landmarks == 0 && drawn.n <= exactRows && !o.HeavyTails
-	s.single = o.Groups != nil && drawn.n > sampleRows
 	s.Landmarks = o.landmarks(drawn.n)
 	robust := drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
@@ -185,7 +184,7 @@ func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn 
 			first = t
 		}
 	}
-	if s.Classes == 0 && !all[0].banded {
+	if s.Classes == 0 {
 		var err error
 		if all[0].Model, err = withBands(s, &found, first, all); err != nil {
 			return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
@@ -131,24 +130,6 @@ func TestGroupsOfClasses(t *testing.T) {
 	found := loss(r.Model, other)
 	assert.Less(t, found, math.Ln2+4*0.5/math.Sqrt(n), "random folds have 2.2")
 	assert.InDelta(t, found, r.Trials[r.Best].Score, 4*0.5/math.Sqrt(n))
-}
-
-// The kernel of all rows is fitted again without each fold of groups.
-func TestGroupsOfKernelOfAllRows(t *testing.T) {
-	const n = 60
-	for _, classes := range []int{0, 2} {
-		rows, of := grouped[float64](n, classes > 0, 1)
-		other, _ := grouped[float64](300, classes > 0, 2)
-		r, _, err := automl.KernelFit(t.Context(), rows, automl.Options{Groups: of, Classes: classes}, kernels.Gaussian{LengthScale: 1}, 1)
-		require.NoError(t, err)
-		if classes > 0 {
-			assert.Less(t, loss(r.Model, other), math.Ln2+4*0.5/math.Sqrt(n))
-			continue
-		}
-		assert.InDelta(t, 0.9, inside(r.Model, other), 4*math.Sqrt(0.09/n))
-		x, _ := r.Model.Parts()[0].Regression.Rows()
-		assert.Equal(t, 5*n, x.Rows)
-	}
 }
 
 func TestErrorsOfGroups(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
@@ -30,11 +30,17 @@ func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
 }
 
 // kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
-// left out of fits on a sample. It returns false if the iterations do not converge.
+// left out of fits on a sample, unless rows have groups. It returns false if the iterations do not
+// converge.
 func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) (bool, error) {
-	k, ratio, chosen, name, err := s.kernelScales(t.learnt, t.drawn)
-	if err != nil {
-		return false, err
+	k, ratio, probes := kernels.Pullback{K: t.kernel, A: t.space.matrix(), Centre: t.space.centre}, t.ratio, 0
+	name := ", of all rows"
+	if s.Groups == nil {
+		own, err := s.kernelScales(&k, &ratio, t.drawn)
+		if err != nil {
+			return false, err
+		}
+		probes, name = signs, name+own
 	}
 	if t.first {
 		found.Kernel += name
@@ -43,22 +49,27 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 	if err != nil {
 		return false, err
 	}
-	fit, err := iterate(s, k, b, ratio, signs)
+	fit, err := iterate(s, k, b, ratio, probes)
 	var slow *ridge.NotConverged
-	switch {
-	case errors.As(err, &slow):
+	if errors.As(err, &slow) {
 		return false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return false, err
-	case s.Classes > 0:
+	}
+	f.Model = fit.Model
+	if probes == 0 {
+		return true, nil
+	}
+	if s.Classes > 0 {
 		stop := interrupt.Await(s.ctx, func() { f.Classifier, _, err = fit.Model.Classifier(b.Y, b.Weights, fit.LeftOut, s.Labels) })
+		f.Model = nil
 		return true, cmp.Or(stop, err)
 	}
-	f.Model, f.fit, f.rows, f.chosen, f.left = fit.Model, fit, b, chosen, fit.LeftOut
-	if t.goal.logs {
-		f.left = fit.LeftOut.Clone()
-		for i := range b.Y.Rows {
-			for j, v := range b.Y.Row(i) {
+	f.rows, f.left = b, fit.LeftOut.Clone()
+	for i := range b.Y.Rows {
+		for j, v := range b.Y.Row(i) {
+			if t.goal.logs {
 				f.left.Set(i, j, math.Exp(float64(v))-t.back[j].at(float64(v)-f.left.At(i, j)))
 			}
 		}
@@ -80,56 +91,34 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 	return fit, err
 }
 
-// kernelScales returns the kernel in the space, of rows in their own units, with a length-scale for
-// each dimension if it lowers the errors at rows left out of the sample by more than it fits their
-// noise. chosen are the numbers of the rows of the sample.
-func (s *search) kernelScales(l learnt, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, name string, err error) {
-	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
-	z, err := l.space.points(b.X)
-	if err != nil {
-		return k, 0, nil, "", err
-	}
-	if b = indicators(b, s.Classes); s.Classes == 0 {
+// kernelScales gives the kernel k, of rows in their own units, a length-scale for each dimension of
+// the space, and another λ, if they lower the errors at rows left out of the sample by more than
+// they fit their noise. It returns what it has done in words.
+func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample) (name string, err error) {
+	b := indicators(drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows)), s.Classes)
+	if s.Classes == 0 {
 		b.Y, _ = standardTargets(b)
 	}
+	z := dense.New[float64](b.X.Rows, k.A.Rows)
+	for i := range z.Rows {
+		copy(z.Row(i), k.At(b.X.Row(i)))
+	}
 	b.X = z
-	k = kernels.Pullback{K: l.kernel, A: l.space.matrix(), Centre: l.space.centre}
-	chosen, name = drawn.numbers[:b.X.Rows], ", of all rows"
 	n, d := float64(z.Rows), float64(z.Cols)
+	if d == 1 || n < rowsOfScale*d {
+		return "", nil
+	}
+	var own kernels.Pullback
 	var at kernelridge.Choice
 	var failed error
-	if d > 1 && n >= rowsOfScale*d {
-		var own kernels.Pullback
-		stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
-		if stop != nil {
-			return k, 0, nil, "", stop
-		}
-		if failed == nil && at.Score*(1+2*d/n) < at.Start {
-			a := dense.New[float64](k.A.Rows, k.A.Cols)
-			matmul.Mul(1, own.A, k.A, 0, a)
-			k.A = a
-			return k, at.Ratio, chosen, name + " with a length-scale for each dimension", nil
-		}
+	stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
+	if stop != nil || failed != nil || !(at.Score*(1+2*d/n) < at.Start) {
+		return "", stop
 	}
-	candidates := []kernels.Kernel{k.K, scaled(k.K, 0.5), scaled(k.K, math.Sqrt(0.5))}
-	stop := interrupt.Await(s.ctx, func() { at, failed = kernelridge.Choose(s.ctx, candidates, b, s.src) })
-	if stop != nil {
-		return k, 0, nil, "", stop
-	}
-	k.K = candidates[at.Kernel]
-	return k, at.Ratio, chosen, name, failed
-}
-
-func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
-	switch k := k.(type) {
-	case kernels.Gaussian:
-		k.LengthScale *= factor
-		return k
-	case kernels.Matern:
-		k.LengthScale *= factor
-		return k
-	}
-	return k
+	a := dense.New[float64](k.A.Rows, k.A.Cols)
+	matmul.Mul(1, own.A, k.A, 0, a)
+	k.A, *ratio = a, at.Ratio
+	return " with a length-scale for each dimension", nil
 }
 
 // matrix returns L·diag(f).
@@ -173,33 +162,34 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 	return all, nil
 }
 
-// kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
-// learnt, the rows with the chosen numbers do not count, unless there are few others.
+// kernelBands returns the first part of a mixture with bands from errors at rows left out.
 func kernelBands[T dense.Float](ctx context.Context, f fitted[T], found *choice, left dense.Matrix[float64]) (*ridge.Model[T], error) {
-	chosen, b := slices.Sorted(slices.Values(f.chosen)), f.rows
-	var part ridge.Block[T]
-	var sizes []float64
-	for i := range b.X.Rows {
-		if !(b.Weight(i) > 0) {
-			continue
-		}
-		if _, own := slices.BinarySearch(chosen, i); own && found.Rows >= len(chosen)+unseenRows {
-			continue
-		}
-		part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)
-		part.Weights, sizes = append(part.Weights, T(b.Weight(i))), append(sizes, left.Row(i)...)
-	}
-	n, p := len(part.Weights), b.Y.Cols
-	part.X, part.Y = dense.Of(n, b.X.Cols, part.X.Data), dense.Of(n, p, part.Y.Data)
-	of := reweighted[T]{ctx, part, f.Model, math.Inf(1)}
-	errs, scales, err := of.leaveOut(f.Model, part)
+	b := positive(f.rows)
+	errs, scales, err := reweighted[T]{ctx, b, f.Model, math.Inf(1)}.leaveOut(f.Model, b)
 	if err != nil {
 		return nil, err
 	}
-	units := scales.Clone()
-	scaleBack(f.member, f.Model.Mean(dense.Matrix[T]{}, part.X), units)
-	for i, e := range sizes {
-		errs.Data[i] = math.Abs(e) / units.Data[i]
+	units, at := scales.Clone(), 0
+	scaleBack(f.member, f.Model.Mean(dense.Matrix[T]{}, b.X), units)
+	for i := range left.Rows {
+		if f.rows.Weight(i) > 0 {
+			for j, e := range left.Row(i) {
+				errs.Set(at, j, math.Abs(e)/units.At(at, j))
+			}
+			at++
+		}
 	}
-	return bandsOf(ctx, f.Model, found, part, errs, scales)
+	return bandsOf(ctx, f.Model, found, b, errs, scales)
+}
+
+// positive returns the rows of weights above 0.
+func positive[T dense.Float](b ridge.Block[T]) (own ridge.Block[T]) {
+	var kept []int
+	for i := range b.X.Rows {
+		if b.Weight(i) > 0 {
+			kept, own.Weights = append(kept, i), append(own.Weights, T(b.Weight(i)))
+		}
+	}
+	own.X, own.Y = layout.Rows(b.X, kept), layout.Rows(b.Y, kept)
+	return own
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 )
 
 // deviationRows is the largest number of landmarks from which the first part of a mixture has
@@ -31,11 +30,8 @@ type task[T dense.Float] struct {
 // fitted is a part of a mixture, with errors at rows left out of the fit if they are known.
 type fitted[T dense.Float] struct {
 	member[T]
-	banded bool                   // the model has bands of a mixture without other parts
-	left   dense.Matrix[float64]  // (n×p), in units of the targets
-	rows   ridge.Block[T]         // with the errors, moved
-	fit    *kernelridge.Result[T] // with the kernel of all rows
-	chosen []int                  // the numbers of the rows that have chosen length-scales
+	left dense.Matrix[float64] // (n×p), in units of the targets
+	rows ridge.Block[T]        // with the errors, moved
 }
 
 func newTask[T dense.Float](s *search, p pick, l learnt, rows ridge.Rows[T], drawn sample, first bool) task[T] {
@@ -58,8 +54,6 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 	_, linear := t.kernel.(kernels.DotProduct)
 	done := true
 	switch {
-	case s.Groups != nil && t.drawn.n > sampleRows:
-		err = groupFit(s, found, t, &f)
 	case s.exact && (!linear || t.goal.logistic):
 		f.Model, err = exactFit(s, t)
 	case !linear && s.fitsKernel(t.learnt, t.drawn.n, t.drawn.all.X.Cols, max(found.Outputs, s.Classes)):
@@ -68,9 +62,8 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 		done = false
 	}
 	if !done && err == nil {
-		found.landmarks = min(s.Landmarks, t.drawn.all.X.Rows)
 		var phi rff.Map[T]
-		phi, err = build[T](s.ctx, t.space, t.kernel, t.drawn.all.X.RowRange(0, found.landmarks))
+		phi, err = build[T](s.ctx, t.space, t.kernel, t.drawn.all.X.RowRange(0, min(s.Landmarks, t.drawn.all.X.Rows)))
 		if err == nil {
 			f.Model, err = regress(s.ctx, phi, t.rows, t.ratio)
 		}
@@ -87,7 +80,7 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 		}
 	}
 	if s.Classes > 0 && f.Classifier == nil {
-		y := narrow[T](s.part(s.rows.X, s.goals[0], s.tested))
+		y := narrow[T](s.block(s.rows.X, s.goals[0], s.tested))
 		left := layout.Rows(s.goals[0].y, s.tested)
 		for i, v := range t.scores.Data {
 			left.Data[i] -= v
@@ -107,7 +100,7 @@ func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	b = positiveWeights(b)
+	b = positive(b)
 	wide, y, n := dense.Copy(dense.Matrix[float64]{}, b.X), dense.Copy(dense.Matrix[float64]{}, b.Y), b.X.Rows
 	weights := dense.Copy(dense.Matrix[float64]{}, dense.Of(1, n, b.Weights)).Data
 	mean := make([]float64, y.Cols)
@@ -160,16 +153,4 @@ func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
 		}
 	})
 	return m, cmp.Or(stop, err)
-}
-
-func positiveWeights[T dense.Float](b ridge.Block[T]) ridge.Block[T] {
-	var kept []int
-	own := ridge.Block[T]{}
-	for i := range b.X.Rows {
-		if b.Weight(i) > 0 {
-			kept, own.Weights = append(kept, i), append(own.Weights, T(b.Weight(i)))
-		}
-	}
-	own.X, own.Y = layout.Rows(b.X, kept), layout.Rows(b.Y, kept)
-	return own
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-
-	"gonum.org/v1/gonum/floats"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -38,25 +38,6 @@ func (b back) at(f float64) float64 {
 		return f
 	}
 	return b.Factor * math.Exp(min(max(f, b.Low), b.High))
-}
-
-// Part is one of the models in a Model.
-type Part[T dense.Float] struct {
-	Weight float64 // of its predictions in the mean of all parts; the sum of the weights is 1
-	// Regression is nil for classes, and Classifier is nil for numbers. Both accept rows whose
-	// columns are moved as the family of the part requires, and a Regression of logarithms predicts
-	// logarithms.
-	Regression *ridge.Model[T]
-	Classifier *ridge.Classifier[T]
-}
-
-// Parts returns the models in the mixture, the one of the largest weight first.
-func (m *Model[T]) Parts() []Part[T] {
-	var all []Part[T]
-	for _, p := range m.members {
-		all = append(all, Part[T]{p.Weight, p.Model, p.Classifier})
-	}
-	return all
 }
 
 // Dims returns the number of columns of rows, and the number of targets or classes.
@@ -205,27 +186,23 @@ func (m *Model[T]) check() error {
 		return errors.New("automl: the file has no parts")
 	}
 	for i, p := range m.members {
-		if (p.Model == nil) == (p.Classifier == nil) || (p.Model == nil) != (m.members[0].Model == nil) {
+		first := m.members[0]
+		if (p.Model == nil) == (p.Classifier == nil) || (p.Model == nil) != (first.Model == nil) {
 			return fmt.Errorf("automl: part %d of the file is no model, or not of the kind of part 0", i)
 		}
 		in, out := (&Model[T]{m.members[i : i+1]}).Dims()
 		d, outputs := m.Dims()
 		k, v := p.Curves.Knots, p.Curves.Values
-		if in != d || out != outputs || p.Model != nil && len(p.Back) != out || k.Rows != v.Rows || k.Cols != v.Cols || k.Rows > 0 && (k.Rows != d || k.Cols < 1) {
-			return fmt.Errorf("automl: part %d of the file has %d columns, %d outputs and %d×%d knots, which do not fit those of part 0", i, in, out, k.Rows, k.Cols)
+		if in != d || out != outputs || p.Model != nil && len(p.Back) != out || k.Rows != v.Rows || k.Cols != v.Cols || k.Rows > 0 && (k.Rows != d || k.Cols < 1) ||
+			p.Classifier != nil && !slices.Equal(p.Classifier.Labels(), first.Classifier.Labels()) {
+			return fmt.Errorf("automl: part %d of the file does not have the columns, outputs or labels of part 0", i)
 		}
-		for _, x := range [][]float64{k.Data, v.Data, {p.Weight}} {
-			if !(math.Abs(floats.Sum(x)) < math.MaxFloat64) {
-				return fmt.Errorf("automl: part %d of the file has numbers that are not finite", i)
-			}
-		}
+		numbers := slices.Concat(k.Data, v.Data, []float64{p.Weight})
 		for _, b := range p.Back {
-			if !(b.Factor >= 0 && b.Factor < math.MaxFloat64 && b.Low <= b.High) {
-				return fmt.Errorf("automl: part %d of the file has logarithms from %v to %v and the factor %v", i, b.Low, b.High, b.Factor)
-			}
+			numbers = append(numbers, b.Factor, b.Low, b.High)
 		}
-		if p.Classifier != nil && len(p.Classifier.Labels()) != len(m.members[0].Classifier.Labels()) {
-			return fmt.Errorf("automl: part %d of the file has other labels", i)
+		if err := argument.FiniteAll("numbers", numbers); err != nil {
+			return fmt.Errorf("automl: part %d of the file: %w", i, err)
 		}
 		sum += p.Weight
 	}

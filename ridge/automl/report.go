@@ -140,7 +140,10 @@ func (s *search) score(losses []float64) float64 {
 // report sets what the mixture is worth at the held-out rows.
 func (s *search) report(c *choice) error {
 	n := len(s.tested)
-	held, losses, weights := s.mixture(c.picks), make([]float64, n), make([]float64, n)
+	held, losses, weights := dense.New[float64](n, c.picks[0].held.Cols), make([]float64, n), make([]float64, n)
+	for _, p := range c.picks {
+		floats.AddScaled(held.Data, p.weight, p.held.Data)
+	}
 	s.losses(held, losses)
 	c.HeldOut, c.Score = n, s.score(losses)
 	for at, i := range s.tested {
@@ -171,17 +174,8 @@ func (s *search) report(c *choice) error {
 	}
 	c.Deviation = s.score(losses)
 	var err error
-	c.heldScales, err = s.deviations(c.picks[0].candidate)
+	c.heldScales, err = c.picks[0].deviations(s)
 	return err
-}
-
-// mixture returns the predictions of the mixture at the held-out rows.
-func (s *search) mixture(picks []pick) dense.Matrix[float64] {
-	mean := dense.New[float64](len(s.tested), picks[0].held.Cols)
-	for _, p := range picks {
-		floats.AddScaled(mean.Data, p.weight, p.held.Data)
-	}
-	return mean
 }
 
 func centre(x dense.Matrix[float64], weights []float64) {

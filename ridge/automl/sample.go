@@ -30,14 +30,13 @@ type sample struct {
 	n        int  // the number of rows with a weight above 0
 	positive bool // all targets are above 0, and differ by a factor of 2
 
-	numbers []int        // of the rows of all, in the order of reading
-	idle    map[int]bool // numbers of the rows of weight 0, for Groups
+	numbers []int // of the rows of all, in the order of reading
 }
 
 // draw reads the rows, and returns up to max(exactRows, Landmarks) of them at random.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
 	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), choose: o.choosing(), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
-	d, p, read, idle := 0, 0, 0, make(map[int]bool)
+	d, p, read := 0, 0, 0
 	for b, err := range rows.Blocks() {
 		if err = cmp.Or(err, ctx.Err()); err == nil {
 			if read == 0 {
@@ -53,9 +52,6 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 		}
 		y := dense.Copy(dense.Matrix[float64]{}, b.Y)
 		for i := range b.X.Rows {
-			if !(b.Weight(i) > 0) && o.Groups != nil {
-				idle[read+i] = true
-			}
 			if b.Weight(i) > 0 {
 				s.add(y.Row(i), func() row {
 					x := dense.Copy(dense.Matrix[float64]{}, b.X.RowRange(i, i+1)).Data
@@ -68,9 +64,7 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 	if o.Groups != nil && read < len(o.Groups) {
 		return sample{}, fmt.Errorf("automl: Groups has %d numbers, want one for each of %d rows", len(o.Groups), read)
 	}
-	drawn, err := s.sample(d, p)
-	drawn.idle = idle
-	return drawn, err
+	return s.sample(d, p)
 }
 
 // choosing returns the number of random rows with which Fit chooses. Few landmarks need few rows.

@@ -34,7 +34,6 @@ type search struct {
 	teacher *goal // of the best candidate so far
 	least   float64
 	choice  int       // the power of 2 of the last λ that was best at held-out rows
-	single  bool      // a mixture has one part
 	given   []float64 // the weights of the sample, which outliers have not changed
 }
 
@@ -48,18 +47,10 @@ type learnt struct {
 type choice struct {
 	learnt // of the first of the picks
 	Report
-	picks     []pick
-	learns    bool // the family of the first pick, from the targets
-	landmarks int  // the number of first rows that the map has seen
+	picks []pick
 	// the sizes of the errors of the mixture at held-out rows, and the standard deviations of the
 	// first pick
 	heldErrors, heldScales dense.Matrix[float64]
-}
-
-// pick is a candidate with its weight in the mixture.
-type pick struct {
-	*candidate
-	weight float64
 }
 
 func (s *search) progress(family string) {
@@ -124,13 +115,11 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	c.picks = s.mix(pool)
 	lead := c.picks[0]
 	own := *s // the context may have ended
-	if own.ctx = s.ctx; s.ctx.Err() != nil {
-		own.ctx = context.WithoutCancel(s.ctx)
-	}
+	own.ctx = context.WithoutCancel(s.ctx)
 	for _, p := range c.picks {
 		c.Trials[p.index].Weight += p.weight
 	}
-	c.Best, c.Kernel, c.learns = lead.index, lead.name, lead.family.learns
+	c.Best, c.Kernel = lead.index, lead.name
 	if err := own.report(&c); err != nil {
 		return c, err
 	}
@@ -241,17 +230,6 @@ func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []fl
 		floats.Div(y.Row(i), unit)
 	}
 	return y, unit
-}
-
-func filter(b ridge.Block[float64], keep func(i int) bool) (part ridge.Block[float64]) {
-	for i := range b.X.Rows {
-		if keep(i) {
-			part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)
-			part.Weights = append(part.Weights, b.Weights[i])
-		}
-	}
-	part.X, part.Y = dense.Of(len(part.Weights), b.X.Cols, part.X.Data), dense.Of(len(part.Weights), b.Y.Cols, part.Y.Data)
-	return part
 }
 
 // shape makes kernels of a length-scale.

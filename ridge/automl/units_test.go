@@ -172,7 +172,7 @@ func testUnitOfWeights[T dense.Float](t *testing.T) {
 	r := learn(t, rows, automl.Options{})
 	assert.Equal(t, one.Best, r.Best, r.String())
 	assert.InEpsilon(t, rmse(one.Model, other), rmse(r.Model, other), 1e-3)
-	assert.InEpsilon(t, one.Model.Parts()[0].Regression.Noise()[0]/(1<<30), r.Model.Parts()[0].Regression.Noise()[0], 1e-2)
+	assert.InEpsilon(t, automl.First(one.Model).Noise()[0]/(1<<30), automl.First(r.Model).Noise()[0], 1e-2)
 }
 
 func TestUnitOfWeights(t *testing.T) {
