@@ -35,7 +35,7 @@ func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 		return nil, err
 	}
 	losses := func(x dense.Matrix[float64]) []float64 {
-		if m.model == nil {
+		if m.Classes() != nil {
 			return m.predict(x, 0).losses(y)
 		}
 		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y) // no bands

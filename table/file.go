@@ -6,24 +6,24 @@ import (
 	"io"
 
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
 type recipe struct {
-	Target     string
-	Columns    []Column
-	Report     string
-	Model      *ridge.Model[float64]
-	Classifier *ridge.Classifier[float64]
+	Target  string
+	Columns []Column
+	Report  string
+	Model   *automl.Model[float64]
 }
 
-// Write writes the model and the encoding of the columns to w, as one safetensors file. Write
-// returns an error for a zero model, and the errors of w.
+// Write writes the model and the encoding of the columns to w, as one safetensors file about as
+// large as the file of the automl.Model inside. Write returns an error for a
+// zero model, and the errors of w.
 func (m *Model) Write(w io.Writer) error {
-	if m == nil || m.model == nil && m.classifier == nil {
+	if m == nil || m.model == nil {
 		return errNoModel
 	}
-	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model, m.classifier})
+	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model})
 }
 
 // ReadModel reads a model of Model.Write up to the end of r. On the same processor, with the same
@@ -39,18 +39,12 @@ func ReadModel(r io.Reader) (*Model, error) {
 	if err := checkColumns(p.Columns); err != nil {
 		return nil, err
 	}
-	m := &Model{p.Target, p.Columns, p.Report, p.Model, p.Classifier}
-	in, outputs := 0, 0
-	switch {
-	case (p.Model == nil) == (p.Classifier == nil):
-		return nil, errors.New("table: the file has no model, or one of numbers and one of classes")
-	case p.Model != nil:
-		in, _ = p.Model.Map().Dims()
-		outputs = len(p.Model.Noise())
-	case p.Classifier.Labels() == nil:
-		return nil, errors.New("table: the classes of the file have no labels")
-	default:
-		in, _ = p.Classifier.Map().Dims()
+	m := &Model{p.Target, p.Columns, p.Report, p.Model}
+	if p.Model == nil {
+		return nil, errors.New("table: the file has no model")
+	}
+	in, outputs := p.Model.Dims()
+	if p.Model.Labels() != nil {
 		outputs = 1
 	}
 	if n := width(p.Columns); in != n || outputs != 1 {

@@ -18,9 +18,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
@@ -88,7 +87,7 @@ func TestServedModel(t *testing.T) {
 	}
 }
 
-// small returns a model of three features, whose file is small.
+// small returns a model of few rows, whose file is small.
 func small(t testing.TB, all *Table, classes bool) *Model {
 	m := &Model{target: "y", report: "small"}
 	var err error
@@ -96,15 +95,9 @@ func small(t testing.TB, all *Table, classes bool) *Model {
 	require.NoError(t, err)
 	labels := must.Have(all.labels(7, classes))
 	rows := ridge.Block[float64]{X: must.Have(encode(m.columns, all)), Y: dense.Of(all.Len(), 1, must.Have(all.targets(7, labels)))}
-	phi := must.Have(rff.Draw(rff.Gaussian{LengthScale: 5}, must.Have(orf.Draw[float64](orf.IID{}, 3, rows.X.Cols, rand.NewPCG(1, 2)))))
-	if labels == nil {
-		m.model, err = ridge.Fit(t.Context(), phi, rows, ridge.Options{})
-		require.NoError(t, err)
-		return m
-	}
-	best, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, rows, ridge.ClassifyOptions{Classes: len(labels), Labels: labels})
+	found, err := automl.Fit(t.Context(), rows, automl.Options{Classes: len(labels), Labels: labels, Landmarks: 3}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	m.classifier = best.Classifier
+	m.model = found.Model
 	return m
 }
 
@@ -118,7 +111,7 @@ func TestGoldenFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		target func(i int) string
 		want   []float64
-	}{"Numbers": {numbers, []float64{2.91345388897326, 2.568059203943446}}, "Classes": {classes, []float64{0.48402762612668604, 0.515972373873314}}} {
+	}{"Numbers": {numbers, []float64{3.0049619148661444, 2.6287504747458916}}, "Classes": {classes, []float64{0.31951766210057786, 0.6804823378994223}}} {
 		all := mixed(t, c.target)
 		path := filepath.Join("testdata", name+".safetensors")
 		if *update {

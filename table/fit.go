@@ -47,11 +47,10 @@ type Options struct {
 // Model predicts a column of a table of texts, the target, from the other columns. A Model never
 // changes, so that goroutines may share a Model.
 type Model struct {
-	target     string
-	columns    []Column
-	report     string
-	model      *ridge.Model[float64]      // nil for classes
-	classifier *ridge.Classifier[float64] // nil for numbers
+	target  string
+	columns []Column
+	report  string
+	model   *automl.Model[float64]
 }
 
 const least = 20
@@ -116,7 +115,7 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 	if found == nil {
 		return nil, err
 	}
-	m.model, m.classifier = found.Model, found.Classifier
+	m.model = found.Model
 	m.report = fmt.Sprintf("%s from %d columns of points.\n", target, x.Cols)
 	if gone := len(t.rows) - len(told.rows); gone > 0 {
 		m.report += fmt.Sprintf("%d rows without a target are left out.\n", gone)
@@ -207,10 +206,7 @@ func (m *Model) Columns() []Column {
 // Classes returns the texts of the classes, in the order of the columns of
 // Predictions.Probabilities, or nil if the target is numeric.
 func (m *Model) Classes() []string {
-	if m.classifier == nil {
-		return nil
-	}
-	return m.classifier.Labels()
+	return m.model.Labels()
 }
 
 // Report returns a text about what Fit tried and chose, also for a model from a file.

@@ -32,7 +32,7 @@ type Predictions struct {
 // does not have the kind of the column.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
-	case m == nil || m.model == nil && m.classifier == nil:
+	case m == nil || m.model == nil:
 		return nil, errNoModel
 	case t == nil:
 		return nil, errors.New("table: the table is nil")
@@ -47,8 +47,8 @@ func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 }
 
 func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
-	if m.model == nil {
-		return &Predictions{Probabilities: m.classifier.Probabilities(dense.Matrix[float64]{}, x)}
+	if m.Classes() != nil {
+		return &Predictions{Probabilities: m.model.Probabilities(dense.Matrix[float64]{}, x)}
 	}
 	mean, half := m.model.Band(x, level)
 	return &Predictions{Mean: mean.Data, Half: half.Data}
@@ -100,7 +100,7 @@ func (m *Model) Score(t *Table) (Score, error) {
 	}
 	const level = 0.9
 	n, p := float64(len(y)), m.predict(x, level)
-	s := Score{Rows: len(y), classes: m.model == nil}
+	s := Score{Rows: len(y), classes: m.Classes() != nil}
 	losses := p.losses(y)
 	if !s.classes {
 		square, deviation := stat.PopMeanStdDev(losses, nil)
@@ -133,7 +133,7 @@ func (m *Model) Score(t *Table) (Score, error) {
 }
 
 func (m *Model) points(t *Table) (x dense.Matrix[float64], y []float64, err error) {
-	if m == nil || m.model == nil && m.classifier == nil {
+	if m == nil || m.model == nil {
 		return x, nil, errNoModel
 	}
 	told, at, err := t.told(m.target)

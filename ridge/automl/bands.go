@@ -11,68 +11,54 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 const noiseRows = 200
 
-// withBands returns the model with bands from errors of leave-one-out: at all rows, at the rows
-// that are no landmarks, or, of a family that learns from the targets, at rows that did not choose.
-// If there are none, the errors are those at held-out rows, times √((σ² + (1 − 1/k)·(h − σ²))/h)
-// for learnt scales, k folds, their mean square h and the noise σ² of a fit to all rows. Bands of
-// boxes have one width, because a row has a box of its own. of has the weights of the rows in the
-// fit.
-func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
-	first, held := found.unseen(all.X.Rows)
-	b := found.heldOut
-	if b.Y = found.heldErrors; !held {
-		b = all.RowRange(first, all.X.Rows)
-	}
-	rows := narrow[T](b)
-	if held { // weights of rows in the fit come from these errors
-		err := interrupt.Rows(of.ctx, b.X.Rows, patience, func(lo, hi int) {
-			mean := m.Mean(dense.Matrix[T]{}, rows.X.RowRange(lo, hi))
-			for i, v := range mean.Data {
-				rows.Y.Data[lo*mean.Cols+i] += v
-			}
-		})
-		if err != nil {
-			return nil, err
+// withBands gives the first part of a mixture bands from the errors of the mixture at rows left out
+// of fits to all rows, if all parts have such errors, and otherwise at held-out rows, in units of
+// the deviations of the first part there.
+func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], error) {
+	first := all[0]
+	left := first.left.Clone()
+	for i, f := range all {
+		if f.left.Rows == 0 {
+			left.Rows = 0
+		} else if i == 0 {
+			floats.Scale(f.Weight, left.Data)
+		} else if left.Rows > 0 {
+			floats.AddScaled(left.Data, f.Weight, f.left.Data)
 		}
 	}
-	errors, scales, err := of.leaveOut(m, rows)
-	if err != nil {
-		return nil, err
+	if left.Rows > 0 {
+		return kernelBands(s.ctx, first, found, left)
 	}
-	if held {
-		share := 1 - 1/float64(found.folds)
-		for j, h := range meanSquares(b.Y) {
-			size := 1.0
-			if v := found.noise[j]; v < h && found.kernel != nil && found.space.kernel == nil {
-				size = math.Sqrt((v + share*(h-v)) / h)
-			}
-			for i := range errors.Rows {
-				errors.Set(i, j, size*b.Y.At(i, j)/scales.At(i, j))
-			}
+	errors, scales := found.heldErrors.Clone(), found.heldScales
+	for j, h := range meanSquares(errors) {
+		size := 1.0
+		if v := first.Model.Noise()[j]; v < h && found.boxed() {
+			share := 1 - 1/float64(len(s.folds))
+			size = math.Sqrt((v + share*(h-v)) / h)
+		}
+		for i := range errors.Rows {
+			errors.Set(i, j, size*errors.At(i, j)/scales.At(i, j))
 		}
 	}
-	return bandsOf(of.ctx, m, found, rows, errors, scales)
+	rows := narrow[T](s.block(moved(t.curves, s.rows.X), t.goal, s.tested))
+	return bandsOf(s.ctx, first.Model, found, rows, errors, scales)
 }
 
-// unseen returns the first of n rows from which bands come, or true if held-out rows tell them.
-func (c *choice) unseen(n int) (first int, held bool) {
-	if c.learns {
-		first = sampleRows
-	}
-	if c.kernel != nil && n >= c.landmarks+unseenRows {
-		first = max(first, c.landmarks)
-	}
-	return first, c.learns && n < first+unseenRows
+// boxed reports whether the bands have one width, because a row has a box of its own.
+func (c *choice) boxed() bool {
+	_, boxes := c.kernel.(kernels.Boxes)
+	return boxes && !c.picks[0].goal.logs
 }
 
 func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
 	found.Bands = relativeBands
-	if found.space.kernel != nil {
+	if found.boxed() {
 		found.Bands = equalBands
 		floats.Mul(errors.Data, scales.Data)
 	}

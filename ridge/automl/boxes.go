@@ -1,6 +1,7 @@
 package automl
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -24,7 +25,7 @@ func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, e
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
-	rows := indicators(b, s.Classes)
+	rows := b
 	if rows.X, err = at.points(b.X); err != nil {
 		return at, 0, 0, err
 	}
@@ -33,6 +34,9 @@ func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, e
 	k := kernels.Boxes{Thresholds: dense.New[float64](d, most), Weights: dense.New[float64](d, most)}
 	for j := range d {
 		thresholds(k.Thresholds.Row(j), k.Weights.Row(j), rows.X.ColRange(j, j+1))
+	}
+	if floats.Sum(k.Weights.Data) == 0 {
+		return at, 0, 0, errors.New("the rows are equal, which tells no thresholds")
 	}
 	for range boxRounds {
 		if k, err = s.weigh(k, rows); err != nil {
@@ -65,14 +69,11 @@ func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 
 func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
 	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
-	found, err := s.regression(b, space{factors: slices.Repeat([]float64{1}, d)}, k, 0)
+	_, weights, _, err := s.likeliest(k, b.X, b.Y, b.Weights)
 	if err != nil {
 		return k, err
 	}
-	c, err := s.rowWeights(k, b, found.model.Noise()[0]/found.model.Prior()[0])
-	if err != nil {
-		return k, err
-	}
+	c := dense.Transpose(dense.Matrix[float64]{}, weights)
 	total := 0.0
 	places := dense.New[float64](d, n) // the share of the weights below, of column j in row j
 	cumulated := dense.New[float64](d, k.Weights.Cols+1)

@@ -1,39 +1,198 @@
 package automl
 
 import (
+	"context"
+	"math"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// rowWeights returns the weights c of the exact fit f(x) = Σ_i c_i·k(x, x_i) + ȳ, with those of an
-// output in each row.
-func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (c dense.Matrix[float64], err error) {
-	gram := dense.New[float64](b.X.Rows, b.X.Rows)
-	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, b.X, dense.Matrix[float64]{}) }); err != nil {
-		return c, err
+// system is A = K + λΩ⁻¹ for the Gram matrix K and the weights Ω of rows.
+type system struct {
+	ctx    context.Context
+	factor *cholesky.Factor
+	root   dense.Matrix[float64] // whose upper triangle is the factor
+	ones   []float64             // A⁻¹1
+	ridge  []float64             // λ/ω
+	ratio  float64
+}
+
+func newSystem(ctx context.Context, gram dense.Matrix[float64], weights []float64, ratio float64) (s *system, err error) {
+	s = &system{ctx: ctx, root: gram.Clone(), ones: make([]float64, gram.Rows), ratio: ratio}
+	for i, w := range weights {
+		s.ridge = append(s.ridge, ratio/w)
+		s.root.Row(i)[i] += ratio / w
+		s.ones[i] = 1
 	}
-	if c, _, err = gramian.Direct(s.ctx, gram, b.Y, b.Weights, ratio); err != nil {
-		return c, err
+	if s.factor, err = cholesky.New(ctx, s.root); err == nil {
+		s.factor.Solve(dense.Of(gram.Rows, 1, s.ones))
 	}
-	return dense.Transpose(dense.Matrix[float64]{}, c.ColRange(0, b.Y.Cols)), nil
+	return s, err
+}
+
+// fit returns the weights a of kernel ridge regression, and the intercepts b.
+func (s *system) fit(y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+	a, b = y.Clone(), make([]float64, y.Cols)
+	s.factor.Solve(a)
+	for i := range a.Rows {
+		floats.Add(b, a.Row(i))
+	}
+	floats.Scale(1/floats.Sum(s.ones), b)
+	for i, u := range s.ones {
+		floats.AddScaled(a.Row(i), -u, b)
+	}
+	return a, b
+}
+
+const logisticSteps = 30
+
+// logistic returns the weights and intercepts of kernel logistic regression with the penalty
+// λ/2·½aᵀKa for indicators y. The bound ½ of the second derivatives of the loss makes each step a
+// fit to f + 2(y − P) [Böhning 1992], from an extrapolated f [Nesterov 1983].
+func (s *system) logistic(y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+	f, before, z := dense.New[float64](y.Rows, y.Cols), dense.New[float64](y.Rows, y.Cols), dense.New[float64](y.Rows, y.Cols)
+	p := make([]float64, y.Cols)
+	for step := range logisticSteps {
+		pace := float64(step) / float64(step+3)
+		for i := range y.Rows {
+			row := z.Row(i)
+			for j, v := range f.Row(i) {
+				row[j] = v + pace*(v-before.At(i, j))
+			}
+			copy(p, row)
+			softmax(p)
+			for j, v := range y.Row(i) {
+				row[j] += 2 * (v - p[j])
+			}
+		}
+		f, before = before, f
+		a, b = s.fit(z)
+		for i, r := range s.ridge {
+			for j, v := range a.Row(i) {
+				f.Row(i)[j] = z.At(i, j) - r*v
+			}
+		}
+	}
+	return a, b
+}
+
+func softmax(z []float64) {
+	all := floats.LogSumExp(z)
+	for j, v := range z {
+		z[j] = math.Exp(v - all)
+	}
+}
+
+// fitGoal fits y, the targets of a goal.
+func (s *system) fitGoal(g *goal, y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+	if g.logistic {
+		return s.logistic(y)
+	}
+	return s.fit(y)
+}
+
+// variances returns the variances of the functions in units of aᵀy/(n − 1), at the rows of x. cross
+// has the values of the kernel k of all rows with those of x, and is overwritten.
+func (s *system) variances(cross dense.Matrix[float64], k kernels.Kernel, x dense.Matrix[float64]) []float64 {
+	v, rest := make([]float64, x.Rows), make([]float64, x.Rows)
+	for i, u := range s.ones {
+		floats.AddScaled(rest, u, cross.Row(i))
+	}
+	s.factor.Half(s.ctx, cross)
+	for j := range v {
+		v[j] = k.Eval(x.Row(j), x.Row(j))
+		for i := range cross.Rows {
+			v[j] -= cross.At(i, j) * cross.At(i, j)
+		}
+		v[j] = max(v[j], 0) + (1-rest[j])*(1-rest[j])/floats.Sum(s.ones)
+	}
+	return v
+}
+
+// descend lowers a loss by steps of a factor of 4 from 2^at on, and returns the best power of 2.
+func descend(at int, loss func(power int) float64) int {
+	least := loss(at)
+	for _, step := range []int{2, -2} {
+		from := at
+		for next := at + step; next >= -24 && next <= 12; next += step {
+			v := loss(next)
+			if !(v < least) {
+				break
+			}
+			least, at = v, next
+		}
+		if at != from {
+			break
+		}
+	}
+	return at
+}
+
+// likeliest returns the system of the λ of largest evidence, the weights a of the fit to y, and the
+// logarithm of the evidence, for targets with a shared λ and noise of their own.
+func (s *search) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], weights []float64) (best *system, a dense.Matrix[float64], score float64, err error) {
+	gram := dense.New[float64](x.Rows, x.Rows)
+	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, x, dense.Matrix[float64]{}) }); err != nil {
+		return nil, a, 0, err
+	}
+	scale, n := unitOf(gram, weights), float64(x.Rows)
+	score = math.Inf(-1)
+	s.power = descend(s.power, func(power int) float64 {
+		at, failed := newSystem(s.ctx, gram, weights, math.Ldexp(scale, power))
+		if failed != nil {
+			err = failed
+			return math.Inf(1)
+		}
+		own, _ := at.fit(y)
+		det := math.Log(floats.Sum(at.ones))
+		for i := range x.Rows {
+			det += 2 * math.Log(at.root.At(i, i))
+		}
+		sum := 0.0
+		for j := range y.Cols {
+			square := 0.0
+			for i := range y.Rows {
+				square += y.At(i, j) * own.At(i, j)
+			}
+			sum -= ((n-1)*math.Log(max(square, math.SmallestNonzeroFloat64)) + det) / 2
+		}
+		if sum > score {
+			best, a, score = at, own, sum
+		}
+		return -sum
+	})
+	if best == nil {
+		return nil, a, 0, err
+	}
+	return best, a, score, s.ctx.Err()
+}
+
+// unitOf returns the mean of ω·k(x, x), the unit of λ.
+func unitOf(gram dense.Matrix[float64], weights []float64) float64 {
+	unit := 0.0
+	for i, w := range weights {
+		unit += w * gram.At(i, i) / float64(len(weights))
+	}
+	return max(unit, 1e-300)
 }
 
 // outerProduct returns the sum of ∂f/∂z·(∂f/∂z)ᵀ over the rows z (n×d) and the outputs of a fit
-// with a Gaussian k and the weights c of rowWeights,
+// with a Gaussian k and the weights a,
 //
-//	∂f/∂z ∝ Σ_i c_i·k(z, z_i)·(z_i − z),  without the factor 1/ℓ².
+//	∂f/∂z ∝ Σ_i a_i·k(z, z_i)·(z_i − z),  without the factor 1/ℓ².
 //
 // It takes n²·d multiply-adds for each output.
-func (s *search) outerProduct(k kernels.Kernel, z, c dense.Matrix[float64]) (*mat.SymDense, error) {
+func (s *search) outerProduct(k kernels.Kernel, z, a dense.Matrix[float64]) (*mat.SymDense, error) {
 	m, gram := mat.NewSymDense(z.Cols, nil), kernels.Gram(dense.Matrix[float64]{}, k, z, dense.Matrix[float64]{})
 	weighted, slopes := dense.New[float64](z.Rows, z.Cols), mat.NewDense(z.Rows, z.Cols, nil)
+	c := dense.Transpose(dense.Matrix[float64]{}, a)
 	for o := range c.Rows {
 		if err := s.ctx.Err(); err != nil {
 			return m, err

@@ -1,7 +1,7 @@
 package automl
 
 import (
-	"slices"
+	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,9 +17,9 @@ import (
 )
 
 type family struct {
-	name   string
-	fixed  bool // the kernel is space.kernel, or linear for nil
-	learns bool // from the targets
+	name  string
+	curve curve // of columns; nil for columns as they are
+	fixed bool  // the kernel is space.kernel
 
 	// applies reports whether the family can learn the points x, and classes or, for 0, numbers.
 	applies func(x dense.Matrix[float64], classes int) bool
@@ -31,18 +31,40 @@ type family struct {
 const mostMetric = 300
 
 var everyFamily = []family{
-	{"linear", true, false, always, scaledColumns(deviations)},
-	{"sparse linear", true, true, func(x dense.Matrix[float64], classes int) bool {
+	{"linear", nil, true, always, linear(deviations)},
+	{"linear, ranks", ranks, true, severalValues, linear(pairs)},
+	{"sparse linear", nil, true, func(x dense.Matrix[float64], classes int) bool {
 		n, d := float64(x.Rows), float64(x.Cols)
 		return classes == 0 && fewRows(x.Rows, x.Cols) && n*n*d <= 1e8
 	}, sparse},
-	{"one length-scale", false, false, always, scaledColumns(deviations)},
-	{"one length-scale, columns in equal units", false, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && equalUnits(x) }, scaledColumns(equal)},
-	{"one length-scale, 0 and 1 as they are", false, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && !equalUnits(x) && anyPair(x) }, scaledColumns(pairs)},
-	{"boxes", true, true, func(x dense.Matrix[float64], _ int) bool { return x.Cols <= mostMetric }, boxes},
-	{"a length-scale a column", false, true, func(x dense.Matrix[float64], classes int) bool { return classes == 0 && severalScales(x) }, ownScales},
-	{"diagonal metric", false, true, func(x dense.Matrix[float64], classes int) bool { return classes > 0 && severalScales(x) }, learntMetric(2, true)},
-	{"full metric", false, true, func(x dense.Matrix[float64], _ int) bool { return severalScales(x) && x.Cols <= x.Rows/5 }, learntMetric(3, false)},
+	{"one length-scale", nil, false, always, scaledColumns(deviations)},
+	{"one length-scale, columns in equal units", nil, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && equalUnits(x) }, scaledColumns(equal)},
+	{"one length-scale, 0 and 1 as they are", nil, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && !equalUnits(x) && anyPair(x) }, scaledColumns(pairs)},
+	{"one length-scale, ranks", ranks, false, severalValues, scaledColumns(pairs)},
+	{"one length-scale, squashed", squashed, false, severalValues, scaledColumns(pairs)},
+	{"boxes", nil, true, func(x dense.Matrix[float64], _ int) bool { return x.Cols <= mostMetric }, boxes},
+	{"a length-scale a column", nil, false, func(x dense.Matrix[float64], classes int) bool { return classes == 0 && severalScales(x) }, ownScales},
+	{"diagonal metric", nil, false, func(x dense.Matrix[float64], classes int) bool { return classes > 0 && severalScales(x) }, learntMetric(2, true)},
+	{"full metric", nil, false, func(x dense.Matrix[float64], _ int) bool { return severalScales(x) && x.Cols <= x.Rows/5 }, learntMetric(3, false)},
+}
+
+// severalValues reports whether a column has more than two values.
+func severalValues(x dense.Matrix[float64], _ int) bool {
+	for j := range x.Cols {
+		if low, high, pair := limits(x.ColRange(j, j+1)); low < high && !pair {
+			return true
+		}
+	}
+	return false
+}
+
+// linear returns the function of a family of linear functions of columns with the units.
+func linear(u units) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
+		at, err := standardised(b.X, u)
+		at.kernel = kernels.DotProduct{}
+		return at, 0, 0, err
+	}
 }
 
 func always(dense.Matrix[float64], int) bool { return true }
@@ -97,7 +119,7 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 		if err != nil {
 			return at, 0, 0, err
 		}
-		rows := indicators(b, s.Classes)
+		rows := b
 		if rows.X, err = at.points(b.X); err != nil {
 			return at, 0, 0, err
 		}
@@ -125,21 +147,20 @@ func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], d
 	z.Mul(gonum.ToMat(b.X), l.T())
 	b.X = gonum.FromMat[float64](&z)
 	usual := distance(b.X)
-	var best learnt
+	var k kernels.Kernel
+	var weights dense.Matrix[float64]
+	most := math.Inf(-1)
 	for _, part := range []float64{0.5, 1, 2} {
-		found, err := s.regression(b, space{factors: slices.Repeat([]float64{1}, d)}, kernels.Gaussian{LengthScale: part * usual}, 0)
+		at := kernels.Gaussian{LengthScale: part * usual}
+		_, a, score, err := s.likeliest(at, b.X, b.Y, b.Weights)
 		if err != nil {
 			return err
 		}
-		if best.model == nil || found.score > best.score {
-			best = found
+		if score > most {
+			k, weights, most = at, a, score
 		}
 	}
-	c, err := s.rowWeights(best.kernel, b, best.model.Noise()[0]/best.model.Prior()[0])
-	if err != nil {
-		return err
-	}
-	m, err := s.outerProduct(best.kernel, b.X, c)
+	m, err := s.outerProduct(k, b.X, weights)
 	if err != nil {
 		return err
 	}

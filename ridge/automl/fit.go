@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
-	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -57,29 +56,24 @@ type Options struct {
 	Progress func(done, total int, family string)
 }
 
-// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Model and
-// Classifier accept rows in the units of the data, because the feature map inside scales the
-// columns, and the method Write of both writes the feature map too. If Fit fits the kernel of all
-// rows with package kernelridge, Model.Rows returns the rows, and LeaveOneOut, Jackknife and
-// Gradient of Model return an error.
+// Result is the result of Fit: a Model of numbers or classes, and a Report.
 type Result[T dense.Float] struct {
-	Model      *ridge.Model[T]      // nil for classes
-	Classifier *ridge.Classifier[T] // nil for numbers
+	Model *Model[T]
 	Report
 }
 
-// Fit chooses a family of models by errors at held-out rows, learns the parameters of the family,
-// and fits the family to all rows, as docs/regression.md describes. The targets of n rows are an
-// n×p matrix with p numbers for each row, or, if Options.Classes is above 0, an n×1 matrix with the
-// class of each row. From the source src, Fit draws a sample of up to 1500 rows, by which Fit
-// chooses the family, and the random numbers of fits.
+// Fit compares functions of all families by errors at held-out rows, mixes the best ones, and fits
+// the mixture to all rows, as docs/regression.md describes. The targets of n rows are an n×p matrix
+// with p numbers for each row, or, if Options.Classes is above 0, an n×1 matrix with the class of
+// each row. From the source src, Fit draws a sample of the rows and the random numbers of fits.
 //
-// Fit reads the rows once to draw a sample of up to 1500 rows, by which Fit chooses the family, and
-// once or twice for the final fit, up to 31 times with Options.HeavyTails, and up to eleven times
-// with Options.Groups. For n rows, d columns and p outputs, the final fit costs n·D² multiply-adds
-// and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the kernel of all rows.
-// If ctx ends, Fit returns the error of ctx, and a result of the best family so far, if any, after
-// a fit to the sample that ctx does not interrupt.
+// Fit reads the rows once to draw a sample of up to 1500 rows that chooses, and once or twice for
+// the last fit of each of up to six functions, up to 31 times with Options.HeavyTails, and up to
+// eleven times with Options.Groups. For n rows, d columns and p outputs, a last fit costs n³/6 for
+// the exact kernel, n·D² multiply-adds and some tens of D³/6 with D landmarks, or some
+// 15·n²·(d + 2p + 32) with the kernel of all rows. If ctx ends before Fit has tried a family of
+// models, Fit returns the error of ctx within about 0.1 s. If ctx ends later, Fit returns the error
+// of ctx and a mixture of the families so far, after fits to the sample that ctx does not interrupt.
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
 // Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
@@ -134,17 +128,19 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{Options: o, ctx: ctx, src: src, power: new(int)}
+	s := &search{Options: o, ctx: ctx, src: src, power: -4, choice: -4, positive: drawn.positive && !o.HeavyTails}
 	if o.Groups != nil {
 		for _, i := range drawn.numbers[:drawn.choose] {
 			s.group = append(s.group, o.Groups[i])
 		}
 	}
+	s.exact = o.Landmarks == 0 && drawn.n <= exactRows && !o.HeavyTails
 	s.Landmarks = o.landmarks(drawn.n)
 	robust := drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
 		robust, err = s.robust(robust)
 	}
+	s.given = drawn.all.Weights
 	found := choice{Report: Report{Best: -1}}
 	if err == nil {
 		found, err = s.choose(robust)
@@ -152,7 +148,7 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	var r *Result[T]
 	if err == nil {
 		found.Report.Rows = drawn.n
-		if r, err = conclude(s, found, rows, drawn, robust.Weights); err == nil && ctx.Err() == nil {
+		if r, err = conclude(s, found, rows, drawn); err == nil && ctx.Err() == nil {
 			s.progress("")
 			return r, nil
 		}
@@ -163,47 +159,41 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	return nil, wrap(err)
 }
 
-func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, weights []float64) (*Result[T], error) {
-	all := drawn.all
-	r := &Result[T]{Report: found.Report}
-	if s.Groups != nil {
-		return r, groupFit(s, &found, rows, drawn, r)
-	}
-	if s.fitsKernel(&found, drawn.n, all.X.Cols) {
-		if done, err := kernelFit(s, found, rows, drawn, r); done || err != nil {
-			return r, err
+// conclude fits the mixture to all rows.
+func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample) (*Result[T], error) {
+	var all []fitted[T]
+	var first task[T]
+	for i, p := range found.picks {
+		l, err := p.learn(s, drawn.n)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			found.learnt = l
+		}
+		t := newTask(s, p, l, rows, drawn, i == 0)
+		f, err := fitTask(s, &found, t)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, f); i == 0 {
+			first = t
 		}
 	}
-	found.landmarks = min(s.Landmarks, all.X.Rows)
-	phi, err := build[T](s.ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
-	if err != nil {
-		return r, err
-	}
-	if s.Classes > 0 {
-		o := ridge.ClassifyOptions{Classes: s.Classes, ClassWeights: s.ClassWeights, Labels: s.Labels}
-		if found.Ended {
-			o.Ratio = found.ratio
+	if s.Classes == 0 {
+		var err error
+		if all[0].Model, err = withBands(s, &found, first, all); err != nil {
+			return nil, err
 		}
-		best, err := ridge.Classify(s.ctx, []rff.Map[T]{phi}, rows, o)
-		r.Classifier = best.Classifier
-		return r, err
 	}
-	if r.Model, err = regress(s.ctx, phi, rows, found.ratio); err != nil {
-		return r, err
+	m := new(Model[T])
+	for _, f := range all {
+		m.members = append(m.members, f.member)
 	}
-	weighted := reweighted[T]{s.ctx, rows, r.Model, math.Inf(1)}
-	found.noise = r.Model.Noise()
-	if s.HeavyTails {
-		r.Model, weighted, err = heavy(s, &found, weighted, all, weights)
-	}
-	if err == nil {
-		r.Model, err = withBands(weighted, r.Model, &found, all)
-		r.Report = found.Report
-	}
-	return r, err
+	return &Result[T]{m, found.Report}, nil
 }
 
-// soFar returns a fit of the best family so far to the rows b of the sample, or nil. The context
+// soFar returns a fit of the best mixture so far to the rows b of the sample, or nil. The context
 // has ended.
 func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Result[T] {
 	if found.Best < 0 {
@@ -211,12 +201,12 @@ func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Resu
 	}
 	own, n := *s, b.X.Rows
 	own.ctx, own.Groups, own.HeavyTails = context.WithoutCancel(s.ctx), s.group, false
-	found.ratio, found.Ended, found.Report.Rows = found.lambda, true, n
+	found.Ended, found.Report.Rows = true, n
 	drawn := sample{all: b, choose: n, n: n}
 	for i := range n {
 		drawn.numbers = append(drawn.numbers, i)
 	}
-	r, err := conclude(&own, found, ridge.Rows[T](narrow[T](b)), drawn, nil)
+	r, err := conclude(&own, found, ridge.Rows[T](narrow[T](b)), drawn)
 	if err != nil {
 		return nil
 	}

@@ -77,14 +77,3 @@ func (o Options) ranks(rng *rand.Rand) []int {
 	}
 	return ranks
 }
-
-func (s *search) on(keep func(i int) bool) *search {
-	own := *s
-	own.group = nil
-	for i, g := range s.group {
-		if keep(i) {
-			own.group = append(own.group, g)
-		}
-	}
-	return &own
-}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
@@ -38,7 +37,7 @@ func grouped[T dense.Float](groups int, classes bool, seed uint64) (ridge.Block[
 }
 
 // inside returns the share of the targets in bands of 90 %.
-func inside[T dense.Float](m *ridge.Model[T], b ridge.Block[T]) float64 {
+func inside[T dense.Float](m *automl.Model[T], b ridge.Block[T]) float64 {
 	mean, half := m.Band(b.X, 0.9)
 	in := 0.0
 	for i, v := range b.Y.Data {
@@ -47,53 +46,6 @@ func inside[T dense.Float](m *ridge.Model[T], b ridge.Block[T]) float64 {
 		}
 	}
 	return in
-}
-
-// Errors at left-out groups, and forward in time, are those of fits without the rows, of any
-// weights and in any order, for linear features and for a kernel with fewer landmarks than rows.
-func TestErrorsAtGroups(t *testing.T) {
-	rows, of := grouped[float64](10, false, 1)
-	n, rng := len(of), rand.New(rand.NewPCG(1, 2))
-	rows.Weights = make([]float64, n)
-	for i := range n {
-		rows.Weights[i] = 0.5 + rng.Float64()
-		rows.X.Row(i)[1] += 50
-	}
-	rng.Shuffle(n, func(i, j int) {
-		x, y := rows.X.Data, rows.Y.Data
-		x[2*i], x[2*j], x[2*i+1], x[2*j+1] = x[2*j], x[2*i], x[2*j+1], x[2*i+1]
-		y[i], y[j], of[i], of[j] = y[j], y[i], of[j], of[i]
-	})
-	for name, k := range map[string]kernels.Kernel{"linear": nil, "kernel": kernels.Gaussian{LengthScale: 1}} {
-		for _, forward := range []bool{false, true} {
-			phi, ratio, left, err := automl.LeftOut(t.Context(), k, rows, automl.Options{Groups: of, Forward: forward, Landmarks: 20})
-			require.NoError(t, err)
-			count := 0
-			for g := range 10 {
-				if forward && g < 5 {
-					continue
-				}
-				var others ridge.Block[float64]
-				for i, own := range of {
-					if own < g || !forward && own != g {
-						others.X.Data, others.Y.Data = append(others.X.Data, rows.X.Row(i)...), append(others.Y.Data, rows.Y.Row(i)...)
-						others.Weights = append(others.Weights, rows.Weights[i])
-					}
-				}
-				others.X, others.Y = dense.Of(len(others.Weights), 2, others.X.Data), dense.Of(len(others.Weights), 1, others.Y.Data)
-				m, err := ridge.Fit(t.Context(), phi, others, ridge.Options{Ratio: ratio})
-				require.NoError(t, err)
-				mean := m.Mean(dense.Matrix[float64]{}, rows.X)
-				for i, own := range of {
-					if own == g {
-						count++
-						assert.InDelta(t, rows.Y.At(i, 0)-mean.At(i, 0), left.At(i, 0), 1e-6, "%s, forward %v, group %d", name, forward, g)
-					}
-				}
-			}
-			assert.Equal(t, map[bool]int{true: 25, false: 50}[forward], count)
-		}
-	}
 }
 
 // A sample of 1500 rows has whole groups of ten, 30 rows of each of 50 large groups, and rows of
@@ -159,7 +111,7 @@ func TestGroups(t *testing.T) {
 }
 
 // loss returns the log-loss of a classifier.
-func loss(c *ridge.Classifier[float64], b ridge.Block[float64]) (sum float64) {
+func loss(c *automl.Model[float64], b ridge.Block[float64]) (sum float64) {
 	p := c.Probabilities(dense.Matrix[float64]{}, b.X)
 	for i, class := range b.Y.Data {
 		sum -= math.Log(p.At(i, int(class))) / float64(p.Rows)
@@ -175,27 +127,9 @@ func TestGroupsOfClasses(t *testing.T) {
 	other, _ := grouped[float64](300, true, 2)
 	r, err := automl.Fit(t.Context(), rows, automl.Options{Groups: of, Classes: 2, Landmarks: 20, ClassWeights: []float64{1, 1}}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	found := loss(r.Classifier, other)
+	found := loss(r.Model, other)
 	assert.Less(t, found, math.Ln2+4*0.5/math.Sqrt(n), "random folds have 2.2")
 	assert.InDelta(t, found, r.Trials[r.Best].Score, 4*0.5/math.Sqrt(n))
-}
-
-// The kernel of all rows is fitted again without each fold of groups.
-func TestGroupsOfKernelOfAllRows(t *testing.T) {
-	const n = 60
-	for _, classes := range []int{0, 2} {
-		rows, of := grouped[float64](n, classes > 0, 1)
-		other, _ := grouped[float64](300, classes > 0, 2)
-		r, _, err := automl.KernelFit(t.Context(), rows, automl.Options{Groups: of, Classes: classes}, kernels.Gaussian{LengthScale: 1}, 1)
-		require.NoError(t, err)
-		if classes > 0 {
-			assert.Less(t, loss(r.Classifier, other), math.Ln2+4*0.5/math.Sqrt(n))
-			continue
-		}
-		assert.InDelta(t, 0.9, inside(r.Model, other), 4*math.Sqrt(0.09/n))
-		x, _ := r.Model.Rows()
-		assert.Equal(t, 5*n, x.Rows)
-	}
 }
 
 func TestErrorsOfGroups(t *testing.T) {

@@ -1,14 +1,15 @@
 package automl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
@@ -22,49 +23,58 @@ const (
 	rowsOfScale = 20
 )
 
-func (o Options) fitsKernel(found *choice, n, d int) bool {
-	outputs := max(found.Outputs, o.Classes)
-	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && found.kernel != nil && found.space.kernel == nil && d <= mostMetric &&
+// fitsKernel reports whether the last fit takes the kernel of all rows.
+func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
+	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && l.kernel != nil && l.space.kernel == nil && d <= mostMetric &&
 		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
 // kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
-// left out of fits on a sample. It returns false if the iterations do not converge.
-func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, r *Result[T]) (bool, error) {
-	k, ratio, chosen, err := s.kernelScales(&found, drawn)
-	if err != nil {
-		return false, err
-	}
-	b, err := collect(s.ctx, rows)
-	if err != nil {
-		return false, err
-	}
-	targets := indicators(b, s.Classes)
-	if s.ClassWeights != nil {
-		targets.Weights = make([]T, b.X.Rows)
-		for i := range targets.Weights {
-			targets.Weights[i] = T(b.Weight(i) * s.ClassWeights[int(b.Y.At(i, 0))])
+// left out of fits on a sample, unless rows have groups. It returns false if the iterations do not
+// converge.
+func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) (bool, error) {
+	k, ratio, probes := kernels.Pullback{K: t.kernel, A: t.space.matrix(), Centre: t.space.centre}, t.ratio, 0
+	name := ", of all rows"
+	if s.Groups == nil {
+		own, err := s.kernelScales(&k, &ratio, t.drawn)
+		if err != nil {
+			return false, err
 		}
+		probes, name = signs, name+own
 	}
-	fit, err := iterate(s, k, targets, ratio, signs)
+	if t.first {
+		found.Kernel += name
+	}
+	b, err := collect(s.ctx, t.rows)
+	if err != nil {
+		return false, err
+	}
+	fit, err := iterate(s, k, b, ratio, probes)
 	var slow *ridge.NotConverged
-	switch {
-	case errors.As(err, &slow):
+	if errors.As(err, &slow) {
 		return false, nil
-	case err != nil:
-		return false, err
-	case s.Classes > 0:
-		var c *ridge.Classifier[T]
-		stop := interrupt.Await(s.ctx, func() { c, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels) })
-		if stop != nil {
-			return false, stop
-		}
-		r.Classifier = c
-	default:
-		r.Model, err = kernelBands(s.ctx, fit, &found, b, chosen)
 	}
-	r.Report = found.Report
-	return true, err
+	if err != nil {
+		return false, err
+	}
+	f.Model = fit.Model
+	if probes == 0 {
+		return true, nil
+	}
+	if s.Classes > 0 {
+		stop := interrupt.Await(s.ctx, func() { f.Classifier, _, err = fit.Model.Classifier(b.Y, b.Weights, fit.LeftOut, s.Labels) })
+		f.Model = nil
+		return true, cmp.Or(stop, err)
+	}
+	f.rows, f.left = b, fit.LeftOut.Clone()
+	for i := range b.Y.Rows {
+		for j, v := range b.Y.Row(i) {
+			if t.goal.logs {
+				f.left.Set(i, j, math.Exp(float64(v))-t.back[j].at(float64(v)-f.left.At(i, j)))
+			}
+		}
+	}
+	return true, nil
 }
 
 func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {
@@ -81,58 +91,34 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 	return fit, err
 }
 
-// kernelScales returns the kernel in the space of the family, of rows in their own units, with a
-// length-scale for each dimension if it lowers the errors at rows left out of the sample by more
-// than it fits their noise. chosen are the numbers of the rows of the sample.
-func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, err error) {
-	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
-	z, err := found.space.points(b.X)
-	if err != nil {
-		return k, 0, nil, err
-	}
-	if b = indicators(b, s.Classes); s.Classes == 0 {
+// kernelScales gives the kernel k, of rows in their own units, a length-scale for each dimension of
+// the space, and another λ, if they lower the errors at rows left out of the sample by more than
+// they fit their noise. It returns what it has done in words.
+func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample) (name string, err error) {
+	b := indicators(drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows)), s.Classes)
+	if s.Classes == 0 {
 		b.Y, _ = standardTargets(b)
 	}
+	z := dense.New[float64](b.X.Rows, k.A.Rows)
+	for i := range z.Rows {
+		copy(z.Row(i), k.At(b.X.Row(i)))
+	}
 	b.X = z
-	k = kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
-	chosen = drawn.numbers[:b.X.Rows]
-	found.Kernel += ", of all rows"
 	n, d := float64(z.Rows), float64(z.Cols)
+	if d == 1 || n < rowsOfScale*d {
+		return "", nil
+	}
+	var own kernels.Pullback
 	var at kernelridge.Choice
 	var failed error
-	if d > 1 && n >= rowsOfScale*d {
-		var own kernels.Pullback
-		stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
-		if stop != nil {
-			return k, 0, nil, stop
-		}
-		if failed == nil && at.Score*(1+2*d/n) < at.Start {
-			a := dense.New[float64](k.A.Rows, k.A.Cols)
-			matmul.Mul(1, own.A, k.A, 0, a)
-			k.A, found.learns = a, true
-			found.Kernel += " with a length-scale for each dimension"
-			return k, at.Ratio, chosen, nil
-		}
+	stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
+	if stop != nil || failed != nil || !(at.Score*(1+2*d/n) < at.Start) {
+		return "", stop
 	}
-	candidates := []kernels.Kernel{k.K, scaled(k.K, 0.5), scaled(k.K, math.Sqrt(0.5))}
-	stop := interrupt.Await(s.ctx, func() { at, failed = kernelridge.Choose(s.ctx, candidates, b, s.src) })
-	if stop != nil {
-		return k, 0, nil, stop
-	}
-	k.K = candidates[at.Kernel]
-	return k, at.Ratio, chosen, failed
-}
-
-func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
-	switch k := k.(type) {
-	case kernels.Gaussian:
-		k.LengthScale *= factor
-		return k
-	case kernels.Matern:
-		k.LengthScale *= factor
-		return k
-	}
-	return k
+	a := dense.New[float64](k.A.Rows, k.A.Cols)
+	matmul.Mul(1, own.A, k.A, 0, a)
+	k.A, *ratio = a, at.Ratio
+	return " with a length-scale for each dimension", nil
 }
 
 func (s space) matrix() dense.Matrix[float64] {
@@ -175,31 +161,34 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 	return all, nil
 }
 
-// kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
-// learnt, the rows with the chosen numbers do not count, unless there are few others.
-func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
-	chosen = slices.Sorted(slices.Values(chosen))
-	var part ridge.Block[T]
-	var left []float64
-	for i := range b.X.Rows {
-		if !(b.Weight(i) > 0) {
-			continue
-		}
-		if _, own := slices.BinarySearch(chosen, i); own && found.learns && found.Rows >= len(chosen)+unseenRows {
-			continue
-		}
-		part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)
-		part.Weights, left = append(part.Weights, T(b.Weight(i))), append(left, fit.LeftOut.Row(i)...)
-	}
-	n, p := len(part.Weights), b.Y.Cols
-	part.X, part.Y = dense.Of(n, b.X.Cols, part.X.Data), dense.Of(n, p, part.Y.Data)
-	of := reweighted[T]{ctx, part, fit.Model, math.Inf(1)}
-	errs, scales, err := of.leaveOut(fit.Model, part)
+// kernelBands returns the first part of a mixture with bands from errors at rows left out.
+func kernelBands[T dense.Float](ctx context.Context, f fitted[T], found *choice, left dense.Matrix[float64]) (*ridge.Model[T], error) {
+	b := positive(f.rows)
+	errs, scales, err := reweighted[T]{ctx, b, f.Model, math.Inf(1)}.leaveOut(f.Model, b)
 	if err != nil {
 		return nil, err
 	}
-	for i, e := range left {
-		errs.Data[i] = math.Abs(e) / scales.Data[i]
+	units, at := scales.Clone(), 0
+	scaleBack(f.member, f.Model.Mean(dense.Matrix[T]{}, b.X), units)
+	for i := range left.Rows {
+		if f.rows.Weight(i) > 0 {
+			for j, e := range left.Row(i) {
+				errs.Set(at, j, math.Abs(e)/units.At(at, j))
+			}
+			at++
+		}
 	}
-	return bandsOf(ctx, fit.Model, found, part, errs, scales)
+	return bandsOf(ctx, f.Model, found, b, errs, scales)
+}
+
+// positive returns the rows of weights above 0.
+func positive[T dense.Float](b ridge.Block[T]) (own ridge.Block[T]) {
+	var kept []int
+	for i := range b.X.Rows {
+		if b.Weight(i) > 0 {
+			kept, own.Weights = append(kept, i), append(own.Weights, T(b.Weight(i)))
+		}
+	}
+	own.X, own.Y = layout.Rows(b.X, kept), layout.Rows(b.Y, kept)
+	return own
 }

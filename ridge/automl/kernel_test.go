@@ -106,8 +106,8 @@ func TestKernelOfAllRowsOfClasses(t *testing.T) {
 	r, done, err := automl.KernelFit(t.Context(), rows, o, kernels.Matern{Nu: 2.5, LengthScale: 1}, 1)
 	require.NoError(t, err)
 	require.True(t, done)
-	assert.Equal(t, o.Labels, r.Classifier.Labels())
-	p := r.Classifier.Probabilities(dense.Matrix[float64]{}, other.X)
+	assert.Equal(t, o.Labels, r.Model.Labels())
+	p := r.Model.Probabilities(dense.Matrix[float64]{}, other.X)
 	wrong := 0
 	for i, c := range other.Y.Data {
 		if p.At(i, int(c)) < 0.5 {

@@ -3,14 +3,13 @@ package automl
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // Trial says how well one family of models predicts held-out rows in a call of Fit.
@@ -20,8 +19,9 @@ type Trial struct {
 	// Score is the root mean square error at held-out rows, or, for classes, the log-loss, and NaN
 	// if Err is not nil. With several outputs, Score is the root mean square of the prediction
 	// errors, each divided by the standard deviation of the targets of the output.
-	Score float64
-	Err   error
+	Score  float64
+	Weight float64 // of the functions of the family in the mixture
+	Err    error
 }
 
 // Report says which families of models Fit has tried and which family Fit has chosen.
@@ -30,7 +30,8 @@ type Report struct {
 	Classes int     // 0 for numbers
 	Outputs int     // the number of columns of the targets
 	Trials  []Trial // all families
-	Best    int     // index of the chosen family
+	Score   float64 // of the mixture, as Trial.Score
+	Best    int     // index of the family of the largest part of the mixture
 	Kernel  string  // the chosen kernel, of points in the space of the family
 	HeldOut int     // the number of held-out rows
 
@@ -99,75 +100,80 @@ func (r Report) String() string {
 	fmt.Fprintf(&b, "%d rows, %s at %d held-out rows%s:\n", r.Rows, score, r.HeldOut, folds)
 	for i, t := range r.Trials {
 		note := ""
+		if t.Weight > 0 {
+			note = fmt.Sprintf("  <- %.2f of the mixture", t.Weight)
+		}
 		if i == r.Best {
-			note = "  <- chosen: " + r.Kernel
+			note += ": " + r.Kernel
 		}
 		if t.Err != nil {
 			note = "  " + t.Err.Error()
 		}
 		fmt.Fprintf(&b, "  %-40s %10.4g%s\n", t.Family, t.Score, note)
 	}
+	fmt.Fprintf(&b, "  %-40s %10.4g\n", "mixture", r.Score)
 	if r.Ended {
 		last += " The time ended before other families or more rows."
 	}
 	return b.String() + last + "\n"
 }
 
-type heldOut struct {
-	weights []float64
-	losses  []float64 // log-losses, or means of squared errors
-	right   []float64 // for classes: 1 for a row whose class has the largest probability
-	most    []float64 // for classes: the largest probability
-	group   []int     // nil if rows do not depend on each other
-
-	points  []float64 // the rows
-	targets []float64 // of the outputs
-	errors  []float64 // the sizes of the errors of the outputs, or errors of indicators
-	scales  []float64 // the standard deviations of the predictions of the outputs
+// score returns the score of a report from losses at the held-out rows.
+func (s *search) score(losses []float64) float64 {
+	loss, all := 0.0, 0.0
+	for at, v := range losses {
+		i := s.tested[at]
+		loss += s.rows.Weights[i] * v
+		all += s.rows.Weights[i]
+	}
+	switch loss /= all; {
+	case s.Classes > 0:
+		return loss
+	case s.rows.Y.Cols == 1:
+		return s.goals[0].unit[0] * math.Sqrt(loss)
+	}
+	return math.Sqrt(loss)
 }
 
-func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
-	h.group = append(h.group, group...)
-	h.weights = append(h.weights, b.Weights...)
-	if m.classifier != nil {
-		p := m.classifier.Probabilities(dense.Matrix[float64]{}, b.X)
-		for i, c := range b.Y.Data {
-			right, own, most := 0.0, p.At(i, int(c)), slices.Max(p.Row(i))
-			if own == most {
+// report sets what the mixture is worth at the held-out rows.
+func (s *search) report(c *choice) error {
+	n := len(s.tested)
+	held, losses, weights := dense.New[float64](n, c.picks[0].held.Cols), make([]float64, n), make([]float64, n)
+	for _, p := range c.picks {
+		floats.AddScaled(held.Data, p.weight, p.held.Data)
+	}
+	s.losses(held, losses)
+	c.HeldOut, c.Score = n, s.score(losses)
+	for at, i := range s.tested {
+		weights[at] = s.rows.Weights[i]
+	}
+	if s.Classes > 0 {
+		var bins [10]float64
+		all := floats.Sum(weights)
+		for at, i := range s.tested {
+			right, most := 0.0, floats.Max(held.Row(at))
+			if held.At(at, int(s.rows.Y.At(i, 0))) == most {
 				right = 1
 			}
-			h.losses = append(h.losses, -math.Log(max(own, math.SmallestNonzeroFloat64)))
-			h.right, h.most = append(h.right, right), append(h.most, most)
+			c.Accuracy += weights[at] * right / all
+			bins[min(int(10*most), 9)] += weights[at] * (right - most)
 		}
-		if m.model != nil { // of indicators
-			b = indicators(b, len(m.model.Noise()))
-			mean := m.model.Mean(dense.Matrix[float64]{}, b.X)
-			floats.SubTo(mean.Data, b.Y.Data, mean.Data)
-			h.points, h.targets, h.errors = append(h.points, b.X.Data...), append(h.targets, b.Y.Data...), append(h.errors, mean.Data...)
+		c.Calibration = floats.Norm(bins[:], 1) / all
+		return nil
+	}
+	c.heldErrors = dense.New[float64](n, held.Cols)
+	y := layout.Rows(s.goals[0].y, s.tested)
+	centre(y, weights)
+	for at, i := range s.tested {
+		for j, v := range s.rows.Y.Row(i) {
+			c.heldErrors.Set(at, j, math.Abs(v-held.At(at, j)))
 		}
-		return
+		losses[at] = meanSquare(y.Row(at))
 	}
-	h.points, h.targets = append(h.points, b.X.Data...), append(h.targets, b.Y.Data...)
-	mean, sd := m.model.Predict(b.X)
-	h.scales = append(h.scales, sd.Data...)
-	for i := range mean.Rows {
-		errs := mean.Row(i)
-		for j, v := range b.Y.Row(i) {
-			errs[j] = math.Abs(v - errs[j])
-		}
-		h.errors = append(h.errors, errs...)
-		h.losses = append(h.losses, meanSquare(errs))
-	}
-}
-
-func (h *heldOut) deviation(p int) float64 {
-	y := dense.Of(len(h.weights), p, h.targets).Clone()
-	centre(y, h.weights)
-	squares := make([]float64, y.Rows)
-	for i := range squares {
-		squares[i] = meanSquare(y.Row(i))
-	}
-	return math.Sqrt(stat.Mean(squares, h.weights))
+	c.Deviation = s.score(losses)
+	var err error
+	c.heldScales, err = c.picks[0].deviations(s)
+	return err
 }
 
 func centre(x dense.Matrix[float64], weights []float64) {
@@ -189,43 +195,4 @@ func meanSquare(x []float64) float64 {
 		sum += v * v / float64(len(x))
 	}
 	return sum
-}
-
-func (h *heldOut) score() float64 {
-	loss := stat.Mean(h.losses, h.weights)
-	if h.right == nil {
-		return math.Sqrt(loss)
-	}
-	return loss
-}
-
-func (h *heldOut) calibration() float64 {
-	var bins [10]float64
-	for i, p := range h.most {
-		bins[min(int(10*p), 9)] += h.weights[i] * (h.right[i] - p)
-	}
-	return floats.Norm(bins[:], 1) / floats.Sum(h.weights)
-}
-
-// better reports whether the mean loss is smaller than that of other at the same rows: if clearly
-// is set, by more than a standard error of the difference, to which rows of a group count as one.
-func (h *heldOut) better(other *heldOut, clearly bool) bool {
-	total, at, gains := floats.Sum(h.weights), make(map[int]int), []float64(nil)
-	mean := 0.0
-	for i, v := range h.losses {
-		mean += h.weights[i] * (other.losses[i] - v) / total
-	}
-	for i, v := range h.losses {
-		g := i
-		if h.group != nil {
-			g = h.group[i]
-		}
-		place, known := at[g]
-		if !known {
-			place, at[g], gains = len(gains), len(gains), append(gains, 0)
-		}
-		gains[place] += h.weights[i] * (other.losses[i] - v - mean) / total
-	}
-	n := float64(len(gains))
-	return mean > 0 && (!clearly || mean > floats.Norm(gains, 2)*math.Sqrt(n/(n-1)))
 }

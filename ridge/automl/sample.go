@@ -24,17 +24,17 @@ const (
 )
 
 type sample struct {
-	all    ridge.Block[float64]
-	choose int // the number of rows of all, from the first on, with which Fit chooses
-	n      int // the number of rows with a weight above 0
+	all      ridge.Block[float64]
+	choose   int  // the number of rows of all, from the first on, with which Fit chooses
+	n        int  // the number of rows with a weight above 0
+	positive bool // all targets are above 0, and differ by a factor of 2
 
-	numbers []int        // of the rows of all, in the order of reading
-	idle    map[int]bool // numbers of the rows of weight 0, for Groups
+	numbers []int // of the rows of all, in the order of reading
 }
 
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
-	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
-	d, p, read, idle := 0, 0, 0, make(map[int]bool)
+	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), choose: o.choosing(), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
+	d, p, read := 0, 0, 0
 	for b, err := range rows.Blocks() {
 		if err = cmp.Or(err, ctx.Err()); err == nil {
 			if read == 0 {
@@ -50,9 +50,6 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 		}
 		y := dense.Copy(dense.Matrix[float64]{}, b.Y)
 		for i := range b.X.Rows {
-			if !(b.Weight(i) > 0) && o.Groups != nil {
-				idle[read+i] = true
-			}
 			if b.Weight(i) > 0 {
 				s.add(y.Row(i), func() row {
 					x := dense.Copy(dense.Matrix[float64]{}, b.X.RowRange(i, i+1)).Data
@@ -65,9 +62,15 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 	if o.Groups != nil && read < len(o.Groups) {
 		return sample{}, fmt.Errorf("automl: Groups has %d numbers, want one for each of %d rows", len(o.Groups), read)
 	}
-	drawn, err := s.sample(d, p)
-	drawn.idle = idle
-	return drawn, err
+	return s.sample(d, p)
+}
+
+// choosing returns the number of random rows with which Fit chooses. Few landmarks need few rows.
+func (o Options) choosing() int {
+	if o.Landmarks == 0 {
+		return sampleRows
+	}
+	return min(max(500, 5*min(o.Landmarks, sampleRows)), sampleRows)
 }
 
 func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
@@ -110,6 +113,7 @@ type row struct {
 type sampler struct {
 	rng       *rand.Rand
 	n, most   int
+	choose    int       // the number of random rows with which Fit chooses
 	rows      []row     // up to most, at random
 	classes   []stratum // empty for numbers
 	low, high []row     // of numbers: rows with the least and the largest target of each output
@@ -169,7 +173,7 @@ func (s *sampler) sample(d, p int) (sample, error) {
 	} else {
 		s.cut()
 	}
-	random := min(sampleRows, len(s.rows))
+	random := min(s.choose, len(s.rows))
 	if s.ranks != nil {
 		shuffle(s.rows[:random])
 		shuffle(s.rows[random:])
@@ -193,7 +197,11 @@ func (s *sampler) sample(d, p int) (sample, error) {
 		copy(all.Y.Row(i), r.y)
 		all.Weights, numbers = append(all.Weights, r.weight), append(numbers, r.number)
 	}
-	return sample{all: all, choose: len(chosen), n: s.n, numbers: numbers}, nil
+	positive := len(s.low) > 0
+	for j, low := range s.low {
+		positive = positive && low.y[j] > 0 && s.high[j].y[j] > 2*low.y[j]
+	}
+	return sample{all: all, choose: len(chosen), n: s.n, positive: positive, numbers: numbers}, nil
 }
 
 func contains(rows []row, r row) bool {

@@ -50,10 +50,10 @@ func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return phi.Transform(dense.Matrix[float64]{}, x), nil
 }
 
-// build returns the map of the kernel in the space, with the landmarks x; a nil kernel is linear.
+// build returns the map of the kernel in the space, with the landmarks x, or a linear map.
 // build returns as soon as ctx ends. The factorisation of the landmarks then goes on for a while.
 func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dense.Matrix[float64]) (rff.Map[T], error) {
-	if k == nil {
+	if _, linear := k.(kernels.DotProduct); linear {
 		return before[T](s, nil)
 	}
 	z, err := s.points(x)

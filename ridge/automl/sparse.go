@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -28,7 +29,7 @@ func sparse(s *search, b ridge.Block[float64]) (at space, start, ratio float64, 
 	for i, w := range b.Weights {
 		floats.Scale(math.Sqrt(w), z.Row(i))
 	}
-	at.metric = dense.New[float64](b.Y.Cols, b.X.Cols)
+	at.metric, at.kernel = dense.New[float64](b.Y.Cols, b.X.Cols), kernels.DotProduct{}
 	squares := 0.0
 	for j := range y.Rows {
 		mean := floats.Dot(y.Row(j), b.Weights) / floats.Sum(b.Weights)

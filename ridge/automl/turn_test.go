@@ -27,7 +27,7 @@ func testClassesInTurn[T dense.Float](t *testing.T) {
 		rows.Y.Set(i, 0, T(i%2))
 	}
 	r := learn(t, rows, automl.Options{Classes: 2, Landmarks: 10})
-	p, loss, right := r.Classifier.Probabilities(dense.Matrix[T]{}, other.X), 0.0, 0.0
+	p, loss, right := r.Model.Probabilities(dense.Matrix[T]{}, other.X), 0.0, 0.0
 	for i := range p.Rows {
 		own := float64(p.At(i, i%2))
 		loss -= math.Log(own) / float64(p.Rows)

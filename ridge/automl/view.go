@@ -1,0 +1,47 @@
+package automl
+
+import (
+	"iter"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// view is rows as a part of a mixture sees them, with an output for each class if classes > 0.
+type view[T dense.Float] struct {
+	ridge.Rows[T]
+	curves  curves // of columns
+	logs    bool   // logarithms of targets
+	classes int
+	factors []float64 // of the weights of classes, or nil
+}
+
+func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
+	return func(yield func(ridge.Block[T], error) bool) {
+		for b, err := range v.Rows.Blocks() {
+			if err == nil {
+				weights := make([]T, b.X.Rows)
+				for i := range weights {
+					weights[i] = T(b.Weight(i))
+					if v.factors != nil {
+						weights[i] *= T(v.factors[int(b.Y.At(i, 0))])
+					}
+				}
+				b = indicators(b, v.classes)
+				b.X, b.Weights = moved(v.curves, b.X), weights
+				if v.logs {
+					b.Y = logarithms(b.Y)
+				}
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func narrow[T dense.Float](b ridge.Block[float64]) ridge.Block[T] {
+	part := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
+	part.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(b.Weights), b.Weights)).Data
+	return part
+}
