@@ -73,9 +73,9 @@ type Clusters[T dense.Float] struct {
 // stays in place if every row equals a centre.
 //
 // For S drawn of N rows of R^d and k clusters, Cluster needs O(S·k·d) operations for each draw of
-// centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32. The
-// clusters do not depend on GOMAXPROCS, and multiplying x or the weights by a power of two changes
-// no label. Cluster changes no argument, and the result shares no memory with arguments.
+// centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32.
+// Multiplying x or the weights by a power of two changes no label of Cluster. Cluster changes no
+// argument, and the result of Cluster shares no memory with arguments.
 //
 // Cluster returns an error for an x without elements, an element of x or Options.Start that is not
 // finite, a k outside 1 … N for N rows (or 1 … Options.Sample), options or a maxIterations out of
