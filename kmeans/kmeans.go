@@ -64,9 +64,14 @@ type Clusters[T dense.Float] struct {
 // and after maxIterations iterations; if 0, Cluster only labels the rows. A centre without rows of
 // positive weight moves to the row with the largest ω times squared distance from its centre.
 //
-// For S drawn of N rows of R^d and k clusters, Cluster takes O(S·k·d) operations for each draw of
-// centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32. The
-// clusters do not depend on GOMAXPROCS. The result shares no memory with arguments.
+// In an iteration, a centre that is nearest to no row of positive weight moves to the row with the
+// largest ω times squared distance from the centre nearest to the row (of equal rows the first), or
+// stays in place if every row equals a centre.
+//
+// For S drawn of N rows of R^d and k clusters, Cluster needs O(S·k·d) operations for each draw of
+// centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32.
+// Multiplying x or the weights by a power of two changes no label of Cluster. Cluster changes no
+// argument, and the result of Cluster shares no memory with arguments.
 //
 // Cluster returns an error for elements that are not finite, a k outside 1 … N for N rows (or 1 …
 // Options.Sample), options or a maxIterations out of range, fewer rows of positive weight than k or

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 )
 
@@ -30,8 +31,10 @@ type allocation struct {
 // allocate returns the bits of segments, which share the words of a row, such that Σ
 // variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
 // takes bits away until the parts fit, and moves bits again. Segments have equal bits if others
-// gain little, for these variances or for those of learned rows, which a small sample overfits.
-func allocate(variances, learned []float64, sizes []int, words int) []int {
+// gain little, for these variances or for those of learned rows, which a small sample overfits, or
+// if some of rows, which have the energies of a row in each segment, lose much, as rows do of which
+// each has another few coordinates.
+func allocate(rows dense.Matrix[float64], variances, learned []float64, sizes []int, words int) []int {
 	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
 	fits := func() bool { return a.words() <= words }
 	for equal := 8; equal >= 0; equal-- {
@@ -53,7 +56,7 @@ func allocate(variances, learned []float64, sizes []int, words int) []int {
 		}
 		a.climb(fits)
 		if slices.Max(best) == 0 || totalNoise(variances, a.bits) <= (1-gain)*totalNoise(variances, best) &&
-			totalNoise(learned, a.bits) <= (1-gain)*totalNoise(learned, best) {
+			totalNoise(learned, a.bits) <= (1-gain)*totalNoise(learned, best) && highNoise(rows, a.bits) <= highNoise(rows, best) {
 			best, gain = slices.Clone(a.bits), leastGainOfOdd
 		}
 	}
@@ -85,6 +88,17 @@ func totalNoise(variances []float64, bits []int) (sum float64) {
 	return sum
 }
 
+// highNoise returns the mean of the noise of rows plus twice the standard deviation.
+func highNoise(rows dense.Matrix[float64], bits []int) float64 {
+	mean, square := 0.0, 0.0
+	for i := range rows.Rows {
+		noise := totalNoise(rows.Row(i), bits)
+		mean, square = mean+noise/float64(rows.Rows), square+float64(noise*noise)/float64(rows.Rows)
+	}
+	return mean + 2*math.Sqrt(max(0, square-float64(mean*mean)))
+}
+
+// shrink takes the step of bits with the least gain away.
 func (a *allocation) shrink() {
 	at, least := 0, math.Inf(1)
 	for s, b := range a.bits {

@@ -25,25 +25,25 @@ import (
 // sample if the mean is large, finds the principal directions, and rotates bands of directions with
 // equal bits at random.
 //
-// With Learn, the StdErr of an estimate covers the rounding along directions with bits, and the
-// mean square of vectors like the sample along directions without bits. Call Learn and encode all
-// rows again when rows have directions that the sample lacks: StdErr does not cover what only new
-// rows have along directions without bits.
+// Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
+// groups directions with equal numbers of bits into bands, and rotates each band at random. With
+// Learn, StdErr does not cover what later rows have along directions without bits: learn again and
+// encode all rows again when rows have directions that the sample lacks. Page docs/search.md has
+// the law of StdErr, and says which samples get equal bits for all directions. If all directions
+// get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts and src,
+// unless New rejects opts.Bits or rotates vectors into more dimensions.
 //
-// A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. If all
-// directions get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts
-// and src, unless New rejects opts.Bits or rotates vectors into more dimensions.
+// Learn uses every m-th row of a sample in R^d, for the largest m that leaves at least 16,384 rows
+// and at least 16d rows; 4d rows are enough. With Learn, the code of a row of d numbers takes at
+// most d·Bits/8 bytes, rounded up to a multiple of 8, plus 8, plus 4 if Bits > 1, plus 4 if Learn
+// subtracts a mean. To encode a row or to prepare a query takes d² multiply-adds.
 //
-// With Learn, the code of a row of d numbers takes at most d·Bits/8 bytes, rounded up to a multiple
-// of 8, plus 8, plus 4 if Bits > 1, plus 4 if Learn subtracts a mean. A quantiser of Learn needs d²
-// multiply-adds to encode a row of d numbers, and to prepare a query. For an n×d sample, Learn
-// needs O(n·d² + d³) operations.
-//
-// For an n×d sample, Learn needs O(n·d² + d³) operations, and looks at ctx between the steps, of
-// which finding the principal directions takes longest. Learn panics if ctx is nil. For a sample in
-// R^d, Learn returns an error if ctx ends, if src is nil, if an option is invalid, if a row is not finite or has a norm above 2¹⁰⁰, if
-// fewer than two rows have norms above 2⁻¹⁰⁰ after subtraction of the mean, if a mean to subtract
-// has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² float64 take more than 2⁴⁰ bytes.
+// Learn needs O(n·d² + d³) operations for an n×d sample, and looks at ctx between the steps, of
+// which finding the principal directions takes longest. For a sample in R^d, Learn returns an error
+// if ctx ends, if src is nil, if an option is invalid, if a row is not finite or has a norm above
+// 2¹⁰⁰, if fewer than two rows have norms above 2⁻¹⁰⁰ after subtraction of the mean, if a mean to
+// subtract has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² float64 take more than 2⁴⁰ bytes. Learn
+// panics if ctx is nil.
 func Learn[T dense.Float](ctx context.Context, sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
 	if err := argument.Context("quantise", ctx); err != nil {
 		return nil, err
@@ -200,13 +200,13 @@ func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, 
 	d := y.Cols
 	size := (max(segmentSize, (d+mostSegments-1)/mostSegments) + segmentSize - 1) / segmentSize * segmentSize
 	var order, sizes []int
-	var variances, ofLearned []float64
 	for from := 0; from < d; from += size {
 		n := min(size, d-from)
 		order, sizes = append(order, len(order)), append(sizes, n)
-		variances, ofLearned = append(variances, energyOf(y.ColRange(from, from+n), d)), append(ofLearned, energyOf(learned.ColRange(from, from+n), d))
 	}
-	bits := allocate(variances, ofLearned, sizes, opts.learnedWords(d))
+	rows, variances := energiesOf(y, sizes)
+	_, ofLearned := energiesOf(learned, sizes)
+	bits := allocate(rows, variances, ofLearned, sizes, opts.learnedWords(d))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bits[b], bits[a]) })
 	sorted, turned := dense.New[float64](d, d), dense.New[float64](d, d)
 	at := 0
@@ -233,14 +233,26 @@ func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, 
 	return turned
 }
 
-func energyOf(y dense.Matrix[float64], d int) (sum float64) {
+// energiesOf returns the squared norms of the rows of y in each segment, and their means with
+// priorRows.
+func energiesOf(y dense.Matrix[float64], sizes []int) (rows dense.Matrix[float64], means []float64) {
+	rows, means = dense.New[float64](y.Rows, len(sizes)), make([]float64, len(sizes))
 	for i := range y.Rows {
-		sum += 2 * vecmath.HalfSquaredNorm(y.Row(i))
+		from := 0
+		for k, n := range sizes {
+			rows.Set(i, k, 2*vecmath.HalfSquaredNorm(y.Row(i)[from:from+n]))
+			from += n
+		}
+		vecmath.AddScaled(means, rows.Row(i), 1)
 	}
-	return (sum + priorRows*float64(y.Cols)/float64(d)) / float64(y.Rows+priorRows)
+	for k, n := range sizes {
+		means[k] = (means[k] + priorRows*float64(n)/float64(y.Cols)) / float64(y.Rows+priorRows)
+	}
+	return rows, means
 }
 
-// energyOf adds priorRows rows of equal energy in all directions: samples lack directions.
+// priorRows is the number of rows with equal energy in all directions that energiesOf adds: a later
+// row may have what the sample lacks.
 const priorRows = 4
 
 func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
@@ -292,7 +304,7 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 	}
 	for k := range s.Bands {
 		one := &s.Bands[k]
-		// with those of energyOf
+		// with those of energiesOf
 		prior := one.Share / float64(one.Size) * bitNoise[one.Bits]
 		one.Noise = (noises[k]/square*float64(y.Rows) + priorRows*prior) / float64(y.Rows+priorRows)
 		one.Weight = max(math.Sqrt(biases[k]/one.Share), 0x1p-6)

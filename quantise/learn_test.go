@@ -133,9 +133,9 @@ func TestLearnedMeans(t *testing.T) {
 // For vectors without a decaying spectrum, Learn is New. It is one band if New has more dimensions.
 func TestLearnedFlat(t *testing.T) {
 	for _, d := range []int{64, 62} {
-		oneHot := dense.New[float32](d, d)
-		for i := range d {
-			oneHot.Set(i, i, 2)
+		oneHot, rng := dense.New[float32](800, d), rand.New(rand.NewPCG(2, 3))
+		for i := range oneHot.Rows {
+			oneHot.Set(i, rng.IntN(d), 2)
 		}
 		queries := decaying[float32](20, d, 1, 0, 3)
 		for _, x := range []dense.Matrix[float32]{decaying[float32](800, d, 1, 0, 1), oneHot} {

@@ -39,15 +39,12 @@ type Quantiser[T dense.Float] interface {
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
 	// row x, where c is the nearest to x of the origin and the rows of the argument centres (K×d).
 	// Standard errors of estimated inner products with a row x of the centre c are proportional to
-	// ‖x−c‖.
-	//
-	// The new quantiser has no centres of the receiver. With K centres in R^d, the code of a row
-	// takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre if
-	// ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
-	//
-	// For vectors of R^d, WithCentres returns an error if centres is not K×d with K ≥ 1, if a
-	// centre is not finite or has a norm above 2¹⁰⁰, if all centres take more than 2⁴⁰ bytes, and
-	// for a quantiser of Learn other than that of New.
+	// ‖x−c‖. The new quantiser has no centres of the receiver. With K centres in R^d, the code of a
+	// row takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre
+	// if ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. For vectors of
+	// R^d, WithCentres returns an error if Learn made the quantiser, if centres is not K×d with K ≥
+	// 1, if a centre is not finite or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰
+	// bytes.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
 	// Encode returns the codes of the n ≥ 0 rows of x (n×d). Encode takes the time and returns the
