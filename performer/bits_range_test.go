@@ -62,9 +62,9 @@ func TestBitsRange(t *testing.T) {
 func bitsRange[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 16, 5
 	none := dense.Matrix[T]{}
-	sizes := []float64{1e30, 1e36, 1e38, 3e38, 1e-30, 1e-38, 1e-42}
+	sizes := []float64{1e30, 3e38, 1e-30, 1e-42}
 	if parity[T]() == 1 {
-		sizes = append(sizes[1:2], 1e38, 1e60, 1e300, 1e-60, 1e-310)
+		sizes = []float64{1e36, 1e38, 1e300, 1e-310}
 	}
 	for _, size := range sizes {
 		for _, what := range []string{"values", "a value", "keys and queries", "queries and keys", "keys", "queries"} {
