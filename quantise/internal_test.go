@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -61,6 +62,28 @@ func TestKeep(t *testing.T) {
 					require.Equal(t, want, list, "n = %d, k = %d, %s", n, k, order)
 				}
 			}
+		}
+	}
+}
+
+// tail returns the probability that a coordinate of a uniform direction of R^m exceeds z of its
+// standard deviations.
+func tail(m int, z float64) float64 {
+	t := z / math.Sqrt(float64(m))
+	if t >= 1 {
+		return 0
+	}
+	return mathext.RegIncBeta(float64(m-1)/2, 0.5, (1-t)*(1+t)) / 2
+}
+
+// The tail of a coordinate of a uniform direction beyond a quantile is at most that of a normal
+// variate.
+func TestNormalQuantile(t *testing.T) {
+	for _, p := range []float64{0.5, 0.04, 1e-3, 1e-9, 1e-100} {
+		z := normalQuantile(p)
+		assert.LessOrEqual(t, math.Erfc(z/math.Sqrt2)/2, p*(1+1e-6))
+		for _, m := range []int{3, 15, 255} {
+			assert.LessOrEqual(t, tail(m, z), p*(1+1e-6), "m = %d, p = %v", m, p)
 		}
 	}
 }
