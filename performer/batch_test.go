@@ -202,45 +202,6 @@ func testBatchBits[T dense.Float](t *testing.T) {
 	}
 }
 
-// Heads may have a form each, and one that is not of this package.
-func TestBatchOfForms(t *testing.T) {
-	const d = 3
-	rng := rand.New(densetest.Source(202))
-	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
-	elu := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{})
-	forms := []performer.Attention[float64]{elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), mean{}}
-	b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, forms...))
-	assert.Equal(t, performer.Description{Heads: 4, KeyHeads: 2, Dim: d}, b.Describe())
-	units, _, _ := performer.Units(b)
-	assert.Equal(t, 3, units, "two heads read the keys that one map has summed up")
-	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, performer.Sequences{})
-	for h, form := range forms {
-		g := h / 2
-		want := form.Forward(dense.Matrix[float64]{}, q.ColRange(h*d, h*d+d), kv.ColRange(g*d, g*d+d), kv.ColRange(g*d, g*d+d))
-		assert.Equal(t, want, got.ColRange(h*d, h*d+d).Clone(), "head %d", h)
-	}
-	valid := make([]bool, 40)
-	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count, which performer_test.mean cannot take", func() {
-		b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, performer.Sequences{Valid: valid})
-	})
-}
-
-// mean is a form of a user: the mean of the values.
-type mean struct{}
-
-func (mean) Forward(dst, q, _, v dense.Matrix[float64]) dense.Matrix[float64] {
-	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	for i := range dst.Rows {
-		clear(dst.Row(i))
-		for j := range v.Rows {
-			for c, x := range v.Row(j) {
-				dst.Row(i)[c] += x / float64(v.Rows)
-			}
-		}
-	}
-	return dst
-}
-
 // Neither what padding holds nor how much of it there is at the end changes a bit of
 // the outputs of valid tokens.
 func TestPaddingDoesNotMatter(t *testing.T) {

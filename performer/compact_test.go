@@ -13,8 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // compactForms are forms of exact attention that have each pair of options.
@@ -175,86 +173,6 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 					tol = 0.08
 				}
 				closeTo(t, want.out, part(out, rows, heads), tol, "outputs, %s", name)
-			}
-		}
-	}
-}
-
-// Masks of keys, a past and padding are those of a loop over pairs in float64 for softmax and blocks
-// that read all keys, and those of each query over the keys that it sees for elu+1.
-func TestMasksOfForms(t *testing.T) {
-	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
-}
-
-func testMasksOfForms[T dense.Float](t *testing.T) {
-	const heads, n, rows, d, dv = 2, 6, 4, 3, 2
-	var none dense.Matrix[T]
-	pasts := []int{0, 2, -2, 7, 100, math.MaxInt, math.MinInt}
-	rng := rand.New(rand.NewPCG(11, 12))
-	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
-	dout := densetest.Normal[T](rng, q.Rows, heads*dv, 0, 1)
-	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
-	for _, causal := range []bool{false, true} {
-		exact := performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}
-		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
-		type compactForm struct {
-			form  performer.Attention[T]
-			exact *performer.ExactOptions // nil for features
-			tol   float64
-		}
-		forms := map[string]compactForm{
-			"exact":  {must.Have(performer.NewExact[T](exact)), &exact, 20},
-			"linear": {linear, nil, 20},
-			"blocks": {must.Have(blocks.New[T](blocks.Options{Softmax: exact.Softmax, EightBits: exact.Bits == 8})), &exact, 20},
-		}
-		for name, c := range forms {
-			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: 1}, c.form))
-			for _, holes := range compactHoles {
-				s := performer.Sequences{Past: pasts, Valid: make([]bool, k.Rows)}
-				for j := range s.Valid {
-					s.Valid[j] = !slices.Contains(holes, j%n)
-				}
-				for range pasts {
-					s.Queries, s.Keys = append(s.Queries, rows), append(s.Keys, n)
-				}
-				out := b.ForwardSequences(none, q, k, v, s)
-				dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, v, dout, s)
-				each := out
-				if c.exact == nil {
-					near := s
-					near.Past = []int{0, 2, -2, 7, 100, 200, -200} // as far as the others
-					each = eachQuery(c.form, heads, 1, q, k, v, near)
-				}
-				for i, past := range pasts {
-					part := func(m dense.Matrix[T], rows, heads int) dense.Tensor[T] {
-						return dense.SplitHeads(m.RowRange(i*rows, (i+1)*rows), 1, heads)
-					}
-					a := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
-					message, tol := fmt.Sprintf("%s, causal %v, past %d, without %v", name, causal, past, holes), c.tol*tolerance[T]()
-					past := min(max(past, -100), 200)
-					want := wideTensor(part(each, rows, heads))
-					if c.exact != nil {
-						want = naive(*c.exact, a, dense.Tensor[float64]{}, past).out
-					}
-					closeTo(t, want, part(out, rows, heads), tol, "%s", message)
-					switch past {
-					case 0:
-					case 2:
-						a.PastK, a.PastV, a.K, a.V = rowsBetween(a.K, 0, 2), rowsBetween(a.V, 0, 2), rowsBetween(a.K, 2, n), rowsBetween(a.V, 2, n)
-					default:
-						continue
-					}
-					closeTo(t, want, must.Have(performer.Attend(c.form, a)).Out, tol, "Attend, %s", message)
-					if past == 2 {
-						continue
-					}
-					a.Mask = written(a.Mask, 1, heads, 1) // a row for each head
-					closeTo(t, want, must.Have(performer.Attend(c.form, a)).Out, tol, "heads, %s", message)
-					g := must.Have(performer.AttendBackward(c.form, a, part(dout, rows, heads)))
-					closeTo(t, wideTensor(part(dq, rows, heads)), g.Q, tol, "dq, %s", message)
-					closeTo(t, wideTensor(part(dk, n, 1)), g.K, tol, "dk, %s", message)
-					closeTo(t, wideTensor(part(dvs, n, 1)), g.V, tol, "dv, %s", message)
-				}
 			}
 		}
 	}

@@ -6,17 +6,13 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // gradients are those of attention with respect to log-features and values, and bounds on
@@ -123,99 +119,6 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 			kept := performer.NewGradients(ordinary, ordinary, v, dout)
 			performer.InsideOf(a).Engine.BackwardCausal(1, &kept, nil, nil)
 			require.True(t, densetest.Identical(kept.DQ.RowRange(0, from), want.DQ.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
-		}
-	}
-}
-
-// Where softmax is saturated nothing can be learnt of queries, to the last bit, and of keys
-// but for the rounding of what queries add up to.
-func TestFarSaturation(t *testing.T) {
-	densetest.Both(t, testFarSaturation[float32], testFarSaturation[float64])
-}
-
-func testFarSaturation[T dense.Float](t *testing.T) {
-	const n, d = 150, 64
-	rng := rand.New(densetest.Source(312))
-	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
-	x := densetest.Normal[T](rng, n, d, 0, of[T](1e9, 1e5))
-	// A slope of a key is a sum, over queries, of a product with its value less the same
-	// with that of the query's only key. It is taken back as a multiple of the point, beside
-	// which that of frequencies is small.
-	size, most := 0.0, 0.0
-	for i := range n {
-		for c := range 3 {
-			size += 2 * math.Abs(float64(dout.At(i, c)))
-			most = max(most, math.Abs(float64(v.At(i, c))))
-		}
-	}
-	size *= most
-	bound := dense.New[float64](n, d)
-	for j := range n {
-		for c, v := range x.Row(j) {
-			bound.Row(j)[c] = float64(2*n+16) * densetest.Roundoff[T]() * size * (math.Abs(float64(v)) + 10)
-		}
-	}
-	for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
-		a := attention[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1.0 / 8}, maptest.Frequencies[T](64, d))), opts)
-		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
-		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
-		densetest.RequireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)
-	}
-}
-
-// Padding that may hold NaN, and queries that ask for nothing, leave far tokens alone in a
-// batch.
-func TestFarBatch(t *testing.T) {
-	densetest.Both(t, testFarBatch[float32], testFarBatch[float64])
-}
-
-func testFarBatch[T dense.Float](t *testing.T) {
-	const n, m, dv = 70, 4, 2
-	rng := rand.New(densetest.Source(313))
-	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
-	var none dense.Matrix[T]
-	for _, s := range scenes[T](n, m) {
-		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
-			a := attention(logarithms[T](m), opts)
-			b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, a))
-
-			// Padding follows one token in seven, of two sequences that are the same.
-			valid, place := []bool{}, []int{}
-			for i := range n {
-				valid, place = append(valid, true), append(place, len(valid))
-				if i%7 == 6 {
-					valid = append(valid, false)
-				}
-			}
-			spread := func(x dense.Matrix[T], hole T) dense.Matrix[T] {
-				y := densetest.Filled(2*len(valid), x.Cols, hole)
-				for i, at := range place {
-					copy(y.Row(at), x.Row(i))
-					copy(y.Row(len(valid)+at), x.Row(i))
-				}
-				return y
-			}
-			nan := T(math.NaN())
-			q, k, vs, g := spread(s.q, nan), spread(s.k, nan), spread(v, nan), spread(dout, 0)
-			seq := performer.Sequences{Queries: []int{len(valid), len(valid)}, Valid: append(append([]bool{}, valid...), valid...)}
-			truth, values := s.truth(a), dense.Copy(dense.Matrix[float64]{}, v)
-			want, tol := truth.attend(values)
-			wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
-			out := b.ForwardSequences(none, q, k, vs, seq)
-			dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, vs, g, seq)
-			for half := range 2 {
-				pick := func(x dense.Matrix[T]) dense.Matrix[T] {
-					y := dense.New[T](n, x.Cols)
-					for i, at := range place {
-						copy(y.Row(i), x.Row(half*len(valid)+at))
-					}
-					return y
-				}
-				densetest.RequireClose(t, want, tol, pick(out), "%s %+v", s.name, opts)
-				for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
-					densetest.RequireClose(t, wants[at], tols[at], pick(got), "%s %+v: input %d", s.name, opts, at)
-				}
-			}
 		}
 	}
 }

@@ -124,53 +124,6 @@ func testFarBits[T dense.Float](t *testing.T) {
 	}
 }
 
-// A stream whose log-features grow, or fall, through all numbers of T. Each key is above
-// all before it by far, or all are below the first.
-func TestFarGrowth(t *testing.T) {
-	densetest.Both(t, testFarGrowth[float32], testFarGrowth[float64])
-}
-
-func testFarGrowth[T dense.Float](t *testing.T) {
-	var logs []T
-	for x := 1e3; x < densetest.Largest[T](); x *= 1.01 {
-		if math.Abs(x/(1<<27*math.Ln2)-1) < 0.5 || len(logs)%16 == 0 || x > densetest.Largest[T]()/2 {
-			logs = append(logs, T(x))
-		} else {
-			x *= 1.1
-		}
-	}
-	n := len(logs)
-	rng := rand.New(densetest.Source(303))
-	v := densetest.Normal[T](rng, n, 2, 0, 1)
-	first := dense.New[T](n, 2)
-	for i := range n {
-		copy(first.Row(i), v.Row(0))
-	}
-	tol := densetest.Filled(n, 2, 16*densetest.Roundoff[T]())
-	for _, sign := range []T{1, -1} {
-		want := v
-		if sign < 0 {
-			want = first
-		}
-		q, k := densetest.Normal[T](rng, n, 3, 0, 1), dense.New[T](n, 3)
-		for i, x := range logs {
-			for f := range 3 {
-				k.Set(i, f, sign*x*T(1+0.003*float64(f)/3))
-			}
-		}
-		a := attention(logarithms[T](3), performer.LinearOptions{Causal: true})
-		wanted := dense.Copy(dense.Matrix[float64]{}, want)
-		densetest.RequireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
-		s := must.Have(a.NewState(performer.InsideOf(a).D, 2))
-		densetest.RequireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
-		s.Reset()
-		for i := range n {
-			s.Append(rowOf(k, i), rowOf(v, i))
-		}
-		densetest.RequireClose(t, rowOf(wanted, n-1), rowOf(tol, n-1), s.Attend(dense.Matrix[T]{}, rowOf(q, n-1)), "appended")
-	}
-}
-
 // Points far out through the features of the softmax kernel: the averages are those of the
 // log-features, and where one key dominates, which is for both kernels the one that is
 // the query, they are exact attention.

@@ -3,7 +3,6 @@ package performer_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
 	"testing"
 
@@ -177,102 +176,7 @@ func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
 	}
 }
 
-// A prompt at once, then queries in blocks, on one processor and several: exact attention has
-// the bits of Forward over the same keys, and the memory that grows does not change them.
-func TestStateChunksOfEveryForm(t *testing.T) {
-	densetest.Both(t, testStateChunksOfEveryForm[float32], testStateChunksOfEveryForm[float64])
-}
-
-func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
-	const n, d, dv = 700, 4, 3
-	rng := rand.New(densetest.Source(473))
-	for _, c := range stateCases[T](d) {
-		b, _ := c.batch()
-		queries := n
-		if c.heads > 1 {
-			queries = 260 // more than there are keys in a tile
-		}
-		q, k, v := rowsOf[T](rng, queries, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
-		want := b.Forward(dense.Matrix[T]{}, q, k, v)
-		var first dense.Matrix[T]
-		for _, processors := range []int{1, 3} {
-			before := runtime.GOMAXPROCS(processors)
-			s := must.Have(b.NewState(d, dv))
-			for lo, size := 0, 1; lo < n; size = 3*size + 1 {
-				hi := min(lo+size, n)
-				s.Append(k.RowRange(lo, hi), v.RowRange(lo, hi))
-				lo = hi
-			}
-			got := s.Attend(dense.Matrix[T]{}, q)
-			runtime.GOMAXPROCS(before)
-			if first.Data == nil {
-				first = got
-			}
-			require.True(t, densetest.Identical(first, got), "%s: %d processors", c.name, processors)
-		}
-		for h := range c.heads {
-			keys := h * c.keyHeads / c.heads
-			got := layout.Head(first, h, c.heads)
-			a, linear := c.form(h).(performer.Linear[T])
-			if !linear {
-				c.requireExact(t, h, layout.Head(want, h, c.heads), got)
-				continue
-			}
-			// Of several heads each looks at other queries.
-			some := func(x dense.Matrix[T]) dense.Matrix[T] {
-				y := dense.New[T]((queries-h-1)/c.heads+1, x.Cols)
-				for i := range y.Rows {
-					copy(y.Row(i), x.Row(h+i*c.heads))
-				}
-				return y
-			}
-			truth, tol := newPairs(a, some(layout.Head(q, h, c.heads)), layout.Head(k, keys, c.keyHeads)).attend(dense.Copy(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
-			densetest.RequireClose(t, truth, tol, some(got), "%s, head %d", c.name, h)
-		}
-	}
-}
-
 func abs(x float64) float64 { return max(x, -x) }
-
-// What is written is read again by a State of the same forms, which goes on with the same bits;
-// States of other forms refuse it.
-//
-//ci:portable
-func TestStateRoundTripOfEveryForm(t *testing.T) {
-	densetest.Both(t, testStateRoundTripOfEveryForm[float32], testStateRoundTripOfEveryForm[float64])
-}
-
-func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
-	const n, d, dv = 20, 4, 3
-	rng := rand.New(densetest.Source(475))
-	cases := stateCases[T](d)
-	encoded := make([][]byte, len(cases))
-	states := make([]*performer.State[T], len(cases))
-	for i, c := range cases {
-		b, past := c.batch()
-		s, again := must.Have(b.NewState(d, dv)), must.Have(past.NewState(d, dv))
-		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
-		s.Step(dense.Matrix[T]{}, q, k, v)
-		again.Append(k.RowRange(0, 5), v.RowRange(0, 5)) // which is to be forgotten
-		data := must.Have(s.MarshalBinary())
-		require.NoError(t, again.UnmarshalBinary(data), c.name)
-		require.Equal(t, n, again.Len())
-		require.Equal(t, data, must.Have(again.MarshalBinary()), c.name)
-		want := s.Clone().Step(dense.Matrix[T]{}, q, k, v)
-		require.True(t, densetest.Identical(want, again.Step(dense.Matrix[T]{}, q, k, v)), c.name)
-		encoded[i], states[i] = data, s
-	}
-	for i, s := range states {
-		before := must.Have(s.MarshalBinary())
-		for j, data := range encoded {
-			if i != j {
-				require.Error(t, s.UnmarshalBinary(data), "%s into %s", cases[j].name, cases[i].name)
-				require.Error(t, s.Merge(states[j]), "%s into %s", cases[j].name, cases[i].name)
-			}
-		}
-		require.Equal(t, before, must.Have(s.MarshalBinary()), "what is refused changes nothing")
-	}
-}
 
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {

@@ -137,7 +137,7 @@ func TestRowsThatDependOnEachOther(t *testing.T) {
 	}
 }
 
-// A few rows make the error of a target with a long tail, and its logarithm cures that: 160 rows,
+// A few rows make the error of a target with a long tail, and its logarithm cures that: 100 rows,
 // and errors at 1000 others.
 func TestLongTail(t *testing.T) {
 	share := func(f func(v float64) float64) float64 {
@@ -146,7 +146,7 @@ func TestLongTail(t *testing.T) {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			return fmt.Sprintf("%v,%v,%v", a, b, f(1.5*a+math.Sin(2*b)+rng.NormFloat64()/2))
 		}
-		m := fitted(t, made(t, "a,b,y", 160, row), Options{})
+		m := fitted(t, made(t, "a,b,y", 100, row), Options{})
 		s, err := m.Score(made(t, "a,b,y", 1000, row))
 		require.NoError(t, err)
 		t.Log(s)

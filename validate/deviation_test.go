@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// lawDraws is the number of independent estimates with the accuracy of a comparison. 6000
-	// estimates show an error of the mean of 4/√6000, 5 % of a standard deviation, and an error of
-	// the mean squared error of 4√(2/6000), 7 %, or more for heavy tails. Each comparison logs its
+	// lawDraws is the number of independent estimates with the accuracy of a comparison. 4000
+	// estimates show an error of the mean of 4/√4000, 6 % of a standard deviation, and an error of
+	// the mean squared error of 4√(2/4000), 9 %, or more for heavy tails. Each comparison logs its
 	// standard error. Means of fewer draws than fewestDraws are not nearly normal.
-	lawDraws    = 6000
+	lawDraws    = 4000
 	fewestDraws = 125
 	// lawLimit bounds |z|. A correct estimate exceeds lawLimit once in 16,000 times, and once in
 	// 9,000 with 125 draws. With other seeds one of the 2000 comparisons would fail with a

@@ -11,9 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -130,72 +128,4 @@ func TestTheoryOfFarPoints(t *testing.T) {
 			assert.Zero(t, validate.Theory(softmax, nil, x, x).MSE, "norm %v", norm)
 		}
 	}
-}
-
-// Maps of New that equal maps of other constructors have the same mean squared error.
-func testTheoryOfNew[T dense.Float](t *testing.T) {
-	const m = 5
-	w := must.Have(orf.Draw[T](orf.IID{}, m, 3, exprand.NewSource(1)))
-	of := func(f func(float64) float64) func(T) T { return func(v T) T { return T(f(float64(v))) } }
-	sign := of(func(v float64) float64 {
-		if v == 0 {
-			return 0
-		}
-		return math.Copysign(1, v)
-	})
-	shrink := func(x []T) T {
-		var sum T
-		for _, v := range x {
-			sum += v * v
-		}
-		return T(math.Exp(-float64(sum) / 2))
-	}
-	type functions = []func(T) T
-	tolerance := 1e-7
-	if T(1)+0x1p-30 == 1 {
-		tolerance = 3e-3
-	}
-	for _, c := range []struct {
-		name string
-		make func() (rff.Map[T], error)
-		own  rff.Scheme[T]
-	}{
-		{"gaussian", func() (rff.Map[T], error) { return rff.Draw(rff.Gaussian{LengthScale: 1}, w) }, rff.Scheme[T]{F: functions{of(math.Cos), of(math.Sin)}}},
-		{"softmax positive", func() (rff.Map[T], error) { return rff.Draw(rff.SoftmaxPositive{Scale: 1}, w) }, rff.Scheme[T]{H: shrink, F: functions{of(math.Exp)}}},
-		{"angular", func() (rff.Map[T], error) { return rff.Draw(rff.Angular{}, w) }, rff.Scheme[T]{F: functions{sign}}},
-		{"ramps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
-		{"dot product", func() (rff.Map[T], error) { return rff.Draw(rff.DotProduct{}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return v }}}},
-	} {
-		f := must.Have(c.make())
-		own := must.Have(rff.New(c.own, w))
-		c.own.Kernel = kernels.Sum{f.Kernel(), f.Kernel()}
-		other := must.Have(rff.New(c.own, w))
-		for i, pair := range [][2][]float64{
-			{{0.3, -0.2, 0.5}, {0.1, 0.4, 0.2}}, {{0.3, -0.2, 0.5}, {-0.3, 0.1, -0.5}}, {{1, 0, 0}, {0.999, 0.01, 0}}, {{1, 2, -1}, {2, -1, 0}},
-			{{0.3, -0.2, 0.5}, {0.3, -0.2, 0.5}}, {{0.5, 0, 0.25}, {-1, 0, -0.5}}, {{0, 0, 0}, {0.3, -0.2, 0.5}}, {{0, 0, 0}, {0, 0, 0}},
-		} {
-			x, y := pair[0], pair[1]
-			want := validate.Theory(f, nil, x, y)
-			got := validate.Theory(own, nil, x, y)
-			at := fmt.Sprintf("%s at %v, %v", c.name, x, y)
-			require.Equal(t, "New, IID frequencies [by quadrature]", got.Law, at)
-			assert.InDelta(t, want.Mean, got.Mean, tolerance*(1e-2+math.Abs(want.Mean)), at)
-			assert.InDelta(t, want.MSE, got.MSE, tolerance*want.MSE+1e-14*(1+tolerance/1e-8), at)
-			if i > 0 {
-				continue
-			}
-			// The estimate of another kernel is biased.
-			biased := validate.Theory(other, nil, x, y)
-			assert.InDelta(t, want.MSE+want.Mean*want.Mean, biased.MSE, tolerance*(want.MSE+want.Mean*want.Mean)+1e-8*tolerance, at)
-			assert.Equal(t, got.Mean, biased.Mean, at)
-		}
-	}
-	wave := must.Have(rff.New(rff.Scheme[T]{F: functions{of(math.Cos)}}, w))
-	bad := validate.Theory(wave, nil, []float64{math.NaN(), 1, 2}, []float64{1, 2, 3})
-	assert.True(t, math.IsNaN(bad.MSE) && math.IsNaN(bad.Mean))
-}
-
-func TestTheoryOfNew(t *testing.T) {
-	t.Parallel()
-	densetest.Both(t, testTheoryOfNew[float32], testTheoryOfNew[float64])
 }

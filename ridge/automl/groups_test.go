@@ -88,9 +88,9 @@ func TestSampleAndFoldsOfGroups(t *testing.T) {
 // groups are times. Rows held out at random have 40 % of the error, and bands from them hold half
 // of the targets.
 func testGroups[T dense.Float](t *testing.T, forward bool) {
-	n := 40
+	n := 24
 	if forward {
-		n = 80 // as many groups are held out
+		n = 48 // as many groups are held out
 	}
 	rows, of := grouped[T](n, false, 1)
 	other, _ := grouped[T](300, false, 2)

@@ -68,7 +68,7 @@ func TestGroupsOfAllKinds(t *testing.T) {
 				b.Y.Set(i, 0, y)
 				b.Weights, groups[i] = append(b.Weights, c.weight(i)), c.group(i)
 			}
-			r, err := automl.Fit(t.Context(), b, automl.Options{Classes: c.classes, Groups: groups, Forward: c.forward}, rand.NewPCG(3, 4))
+			r, err := automl.Fit(t.Context(), b, automl.Options{Classes: c.classes, Groups: groups, Forward: c.forward, Landmarks: 20}, rand.NewPCG(3, 4))
 			require.NoError(t, err)
 			for _, trial := range r.Trials {
 				assert.True(t, trial.Err != nil || !math.IsNaN(trial.Score), "%+v", trial)

@@ -79,8 +79,6 @@ func (m avx) polynomial(c []float64, held bool) func(x []Op) []Op {
 	}
 }
 
-func (m avx) mulSub(a, b, into Op) { m.Less(b, a, into) }
-
 func (m avx) fused(a, b, c Op) Op {
 	m.TimesPlus(c, b, a)
 	return a
@@ -143,41 +141,6 @@ func (m avx) moveMask(mask, bits Op) {
 		KMOVW(mask, bits)
 	} else {
 		of(m, VMOVMSKPS, VMOVMSKPD)(mask, bits)
-	}
-}
-
-func (m avx) floor(inverse, shift, half Op) func(x []Op) []Op {
-	return func(x []Op) []Op {
-		sum := m.Vecs(len(x))
-		if m.Wide {
-			for i := range x {
-				m.Move(shift, sum[i])
-			}
-			for i := range x {
-				of(m, VFMADD231PS_RD_SAE, VFMADD231PD_RD_SAE)(inverse, x[i], sum[i])
-			}
-			return sum
-		}
-		for i := range x {
-			m.Move(half, sum[i])
-			m.Less(inverse, x[i], sum[i])
-		}
-		return kernel.Each(m.Add, sum, shift, sum)
-	}
-}
-
-func (m avx) bound() func(x []Op) {
-	one, minusOne := m.Value(1), m.memory(m.Bits(-1))
-	return func(x []Op) {
-		for _, v := range x {
-			if m.Wide {
-				const smallerWithSign = U8(2)
-				of(m, VRANGEPS, VRANGEPD)(smallerWithSign, one, v, v)
-			} else {
-				m.Min(v, one, v)
-				m.Max(v, minusOne, v)
-			}
-		}
 	}
 }
 

@@ -19,7 +19,6 @@ func WriteARM64(f *arm64.File) {
 
 func (m neon) register(v float64) arm64.Vec       { return m.Value(v) }
 func (m neon) inRegister(v arm64.Vec) arm64.Vec   { return v }
-func (m neon) mulSub(a, b, into arm64.Vec)        { m.AddMul(a, b, m.Neg(into, into)) }
 func (m neon) fused(a, b, c arm64.Vec) arm64.Vec  { return m.AddMul(a, b, c) }
 func (m neon) kept(c arm64.Vec) arm64.Vec         { return m.Move(c) }
 func (m neon) scale() kernel.Operation[arm64.Vec] { return nil }
@@ -42,26 +41,6 @@ func (m neon) polynomial(c []float64, _ bool) func(x []arm64.Vec) []arm64.Vec {
 			}
 		}
 		return p
-	}
-}
-
-func (m neon) floor(inverse, shift, _ arm64.Vec) func(x []arm64.Vec) []arm64.Vec {
-	minusHalf := m.Value(-0.5)
-	return func(x []arm64.Vec) []arm64.Vec {
-		sum := make([]arm64.Vec, len(x))
-		for i := range x {
-			sum[i] = m.AddMul(x[i], inverse, m.Move(minusHalf))
-		}
-		return kernel.Each(m.Add, sum, shift, sum)
-	}
-}
-
-func (m neon) bound() func(x []arm64.Vec) {
-	one, minusOne := m.Value(1), m.Value(-1)
-	return func(x []arm64.Vec) {
-		for _, v := range x {
-			m.Max(m.Min(v, one, v), minusOne, v)
-		}
 	}
 }
 

@@ -5,38 +5,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-// cos is (−1)^(h−½)·sin r for h = floor(|x|/π) + ½ and r = hπ − |x|, |r| ≤ ½π.
-func (m kernels[V, G]) cos() {
-	m.Begin("cos", "(dst, x *T, n int) int", "sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.")
-	dst, x, n := m.Argument("dst"), m.Argument("x"), m.Argument("n")
-	abs := m.abs(m.limit())
-	inverse := m.Value(0x1.45f306dc9c883p-2)
-	shift, half := m.Value(m.of(0x1.8p23, 0x1.8p52)), m.Value(0.5)
-	floor, bound := m.floor(inverse, shift, half), m.bound()
-	pi := m.values(m.constants(minimax.Pi))
-	polynomial := m.polynomial(m.constants(minimax.WideSine), m.Shift() == 2)
-	place := m.loop("block", n, 2, func(b block[V, G]) {
-		r := b.load(x)
-		abs(r, r)
-		sum := floor(r)
-		h := Each(m.Sub, sum, shift)
-		Each(m.Add, h, half, h)
-		for i := range r {
-			m.mulSub(h[i], pi[0], r[i])
-		}
-		for _, term := range pi[1:] {
-			Each(m.AddMul, h, term, r)
-		}
-		m.sine(polynomial, r, Each(m.Mul, r, r))
-		bound(r)
-		for i := range r {
-			m.Left(sum[i], m.top(), sum[i])
-		}
-		b.store(Each(m.Xor, r, sum, r), dst)
-	})
-	m.end(n, place)
-}
-
 // sincos writes sine and cosine. With n = round(|x|/½π) and r = |x| − ½nπ, |r| ≤ ¼π, they
 // are ± sin r and ± cos r, exchanged for odd n.
 func (m kernels[V, G]) sincos() {

@@ -21,8 +21,6 @@ type machine[V, G any] interface {
 	// polynomial returns a function for new registers of c[0] + c[1]·x[i] + c[2]·x[i]² + …. With
 	// held, a machine with many registers holds c in registers.
 	polynomial(c []float64, held bool) func(x []V) []V
-	// mulSub sets into = a·b − into.
-	mulSub(a, b, into V)
 	// fused returns a·b + c, in the register of a or of c. Both lose their values.
 	fused(a, b, c V) V
 	// kept returns an operand of fused in place of c, so that c keeps its value.
@@ -56,10 +54,6 @@ type machine[V, G any] interface {
 	// vector with element i of a slice in every lane. slices are all slices of weights.
 	weighted(columns block[V, G], x G, rows *walk[G], slices []G, body func(row G, weight func(slice G) V))
 
-	// floor returns a function for new registers of shift + ⌊x·inverse⌋. half is ½.
-	floor(inverse, shift, half V) func(x []V) []V
-	// bound returns a function that moves numbers near [−1, 1] into the interval.
-	bound() func(x []V)
 	// abs returns a function that sets into = |x|, and jumps to the label stop unless all are below
 	// the limit, a power of 2.
 	abs(limit float64) func(x, into []V)
@@ -103,7 +97,6 @@ type kernels[V, G any] struct{ machine[V, G] }
 func write[V, G any](m machine[V, G]) {
 	k := kernels[V, G]{m}
 	k.exponentials()
-	k.cos()
 	k.sincos()
 	k.logELU()
 	k.linear()

@@ -33,7 +33,6 @@ func elementaries[T Float]() []elementary[T] {
 	return []elementary[T]{
 		{"Exp", Exp[T], exactExp, exponents},
 		{"ELU", ELU[T], exactExp, negative},
-		{"Cos", Cos[T], exactCos, angles},
 		{"Sincos, sine", sine, exactSin, angles},
 		{"Sincos, cosine", cosine, exactCos, angles},
 		{"LogELU", LogELU[T], exactLog1p, ratios[T]()},
@@ -216,8 +215,6 @@ func TestPatterns(t *testing.T) {
 			}
 			return math.Log1p(float64(x[i]))
 		})
-		Cos(y, x)
-		check(t, "cos", y, func(i int) float64 { return c[i] })
 		Sincos(y, z, x)
 		check(t, "sin", y, func(i int) float64 { return s[i] })
 		check(t, "cos", z, func(i int) float64 { return c[i] })
@@ -250,7 +247,6 @@ func testSpecial[T Float](t *testing.T) {
 			[]float64{1, 1, inf, nan, nan, largest, 0, 1, 1, 4}},
 		{"logELU", LogELU[T], []float64{0, inf, -inf, nan, -1, -largest, least, -least},
 			[]float64{0, inf, nan, nan, -1, -largest, least, -least}},
-		{"cos", Cos[T], []float64{0, zero, inf, -inf, nan, least, -least}, []float64{1, 1, nan, nan, nan, 1, 1}},
 		{"sin", func(dst, x []T) { Sincos(dst, make([]T, len(x)), x) }, []float64{0, zero, inf, -inf, nan, least, -least},
 			[]float64{0, zero, nan, nan, nan, least, -least}},
 		{"cosine", func(dst, x []T) { Sincos(make([]T, len(x)), dst, x) }, []float64{0, zero, inf, -inf, nan, least, -least},

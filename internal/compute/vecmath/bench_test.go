@@ -36,11 +36,6 @@ func BenchmarkExp(b *testing.B) {
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, _, x []float64) { Exp(y, x) }) })
 }
 
-func BenchmarkCos(b *testing.B) {
-	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, _, x []float32) { Cos(y, x) }) })
-	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, _, x []float64) { Cos(y, x) }) })
-}
-
 func BenchmarkSincos(b *testing.B) {
 	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { Sincos(y, z, x) }) })
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { Sincos(y, z, x) }) })

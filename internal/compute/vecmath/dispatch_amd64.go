@@ -328,21 +328,6 @@ func expRows[T Float](x []T, stride int, rows int, a []T, b []T, sums []T) {
 	}
 }
 
-func cos[T Float](dst []T, x []T) int {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		return cosF32AVX512(p32(dst), p32(x), len(x))
-	case f64AVX512:
-		return cosF64AVX512(p64(dst), p64(x), len(x))
-	case f32AVX2:
-		return cosF32AVX2(p32(dst), p32(x), len(x))
-	case f64AVX2:
-		return cosF64AVX2(p64(dst), p64(x), len(x))
-	default:
-		return cosReference(dst, x)
-	}
-}
-
 func sincos[T Float](sines []T, cosines []T, x []T) int {
 	switch kernelOf[T]() {
 	case f32AVX512:

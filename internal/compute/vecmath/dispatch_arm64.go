@@ -242,17 +242,6 @@ func expRows[T Float](x []T, stride int, rows int, a []T, b []T, sums []T) {
 	}
 }
 
-func cos[T Float](dst []T, x []T) int {
-	switch kernelOf[T]() {
-	case f32NEON:
-		return cosF32NEON(p32(dst), p32(x), len(x))
-	case f64NEON:
-		return cosF64NEON(p64(dst), p64(x), len(x))
-	default:
-		return cosReference(dst, x)
-	}
-}
-
 func sincos[T Float](sines []T, cosines []T, x []T) int {
 	switch kernelOf[T]() {
 	case f32NEON:

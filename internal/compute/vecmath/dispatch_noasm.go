@@ -88,10 +88,6 @@ func expRows[T Float](x []T, stride int, rows int, a []T, b []T, sums []T) {
 	expRowsReference(x, stride, rows, a, b, sums)
 }
 
-func cos[T Float](dst []T, x []T) int {
-	return cosReference(dst, x)
-}
-
 func sincos[T Float](sines []T, cosines []T, x []T) int {
 	return sincosReference(sines, cosines, x)
 }

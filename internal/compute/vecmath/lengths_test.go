@@ -28,7 +28,6 @@ func elementwises[T Float]() []elementwise[T] {
 		{"ExpRelative", 4, 1, func(s [][]T) { ExpRelative(s[0], s[1], 0.7, s[2], -0.2, s[3], 1.1) }, nil, [][2]int{{0, 1}, {0, 2}, {0, 3}}},
 		{"ELU", 2, 1, func(s [][]T) { ELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"LogELU", 2, 1, func(s [][]T) { LogELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
-		{"Cos", 2, 1, func(s [][]T) { Cos(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
 		{"Affine", 2, 1, func(s [][]T) { Affine(s[0], s[1], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], s[1], 1.1, 0.3) }, nil},
 		{"AffineEach", 2, 1, func(s [][]T) { AffineEach(s[0], 1.1, s[1], 0.3) }, func(s [][]T) { affineEachReference(s[0], 1.1, s[1], 0.3) }, [][2]int{{0, 1}}},
@@ -178,7 +177,6 @@ func testAllocations[T Float](t *testing.T) {
 			ExpRelative(y[:], x[:], 1, z[:], 1, z[:], 1)
 			ELU(y[:], x[:])
 			LogELU(y[:], x[:])
-			Cos(y[:], x[:])
 			Sincos(y[:], z[:], x[:])
 			PeakRows(y[:], x[:], len(x), 1)
 			ExpRows(x[:], len(x), 1, y[:], y[:], z[:])
@@ -213,7 +211,6 @@ func TestShort(t *testing.T) {
 		"ExpRelative b": func() { ExpRelative(x, x, 0, x, 0, short, 0) },
 		"ELU":           func() { ELU(short, x) },
 		"LogELU":        func() { LogELU(short, x) },
-		"Cos":           func() { Cos(short, x) },
 		"Sincos":        func() { Sincos(short, make([]float32, 5), x) },
 		"Sincos, cos":   func() { Sincos(make([]float32, 5), short, x) },
 		"PeakSum a":     func() { PeakSum(x, short, x) },

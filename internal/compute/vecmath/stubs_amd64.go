@@ -25,12 +25,6 @@ func expRelativeF32AVX512(dst *float32, x *float32, x0 float32, a *float32, a0 f
 //go:noescape
 func eluF32AVX512(dst *float32, x *float32, n int)
 
-// cosF32AVX512 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
-// below the limit, and returns how many.
-//
-//go:noescape
-func cosF32AVX512(dst *float32, x *float32, n int) int
-
 // sincosF32AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to
 // a block with an element that is not below the limit, and returns how many.
 //
@@ -130,9 +124,6 @@ func expRelativeF64AVX512(dst *float64, x *float64, x0 float64, a *float64, a0 f
 func eluF64AVX512(dst *float64, x *float64, n int)
 
 //go:noescape
-func cosF64AVX512(dst *float64, x *float64, n int) int
-
-//go:noescape
 func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 
 //go:noescape
@@ -205,9 +196,6 @@ func expRelativeF32AVX2(dst *float32, x *float32, x0 float32, a *float32, a0 flo
 func eluF32AVX2(dst *float32, x *float32, n int)
 
 //go:noescape
-func cosF32AVX2(dst *float32, x *float32, n int) int
-
-//go:noescape
 func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 
 //go:noescape
@@ -272,9 +260,6 @@ func expRelativeF64AVX2(dst *float64, x *float64, x0 float64, a *float64, a0 flo
 
 //go:noescape
 func eluF64AVX2(dst *float64, x *float64, n int)
-
-//go:noescape
-func cosF64AVX2(dst *float64, x *float64, n int) int
 
 //go:noescape
 func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int

@@ -25,12 +25,6 @@ func expRelativeF32NEON(dst, x *float32, x0 float32, a *float32, a0 float32, b *
 //go:noescape
 func eluF32NEON(dst, x *float32, n int)
 
-// cosF32NEON sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
-// below the limit, and returns how many.
-//
-//go:noescape
-func cosF32NEON(dst, x *float32, n int) int
-
 // sincosF32NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
 // block with an element that is not below the limit, and returns how many.
 //
@@ -140,9 +134,6 @@ func expRelativeF64NEON(dst, x *float64, x0 float64, a *float64, a0 float64, b *
 
 //go:noescape
 func eluF64NEON(dst, x *float64, n int)
-
-//go:noescape
-func cosF64NEON(dst, x *float64, n int) int
 
 //go:noescape
 func sincosF64NEON(sines, cosines, x *float64, n int) int

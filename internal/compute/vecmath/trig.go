@@ -2,14 +2,12 @@ package vecmath
 
 import "unsafe"
 
-// The kernels of both functions take arguments below a limit. Up to this limit, π as a sum of three
-// terms gives r = hπ − |x|, or |x| − ½nπ, with an error of one unit in the last place, or of half a
-// unit unless r is small:
+// The kernels take arguments below a limit. Up to this limit, ½π as a sum of three terms gives r =
+// |x| − ½nπ with an error of one unit in the last place, or of half a unit unless r is small:
 //
-//   - The first product and difference are one fused operation, and exact: for
-//     |x| ≥ 1, x and the product are multiples of 2^−23 or 2^−52 and the difference
-//     is below 2. For |x| < 1 the cosine rounds an r that is above ½π − 1, where an
-//     error counts sin |x| times.
+//   - The first product and difference are one fused operation, and exact: for |x| ≥ 1, x and the
+//     product are multiples of 2^−23 or 2^−52 and the difference is below 2. For |x| < 1 the
+//     difference, if there is one, is above ½π − 1, so that its rounding is half a unit.
 //   - The second difference is rounded to a last place of r.
 //   - The third product is below 2^−33 or 2^−79. Its rounding matters only if r is so small that
 //     sin r = r in all digits, and such an r has no other error.
@@ -40,30 +38,8 @@ func withoutLarge[T Float](x []T) (small [group]T) {
 	return small
 }
 
-// Cos sets dst[i] = cos x[i]. dst may be x.
-func Cos[T Float](dst, x []T) {
-	dst = first(dst, len(x))
-	limit := limitOf[T]()
-	for {
-		n := cos(dst, x)
-		if n == len(x) {
-			return
-		}
-		dst, x = dst[n:], x[n:]
-		n = min(len(x), group)
-		c := withoutLarge(x[:n])
-		cos(c[:n], c[:n])
-		for i, v := range x[:n] {
-			if !(v < limit && v > -limit) {
-				c[i] = T(cosOf(float64(v)))
-			}
-		}
-		copy(dst, c[:n])
-		dst, x = dst[n:], x[n:]
-	}
-}
-
-// Sincos sets sines[i] to sin x[i] and cosines[i] to cos x[i]. The results must not overlap.
+// Sincos sets sines[i] and cosines[i] to the sine and the cosine of x[i]. Either slice may be x.
+// sines and cosines must not overlap.
 func Sincos[T Float](sines, cosines, x []T) {
 	sines, cosines = first(sines, len(x)), first(cosines, len(x))
 	limit := limitOf[T]()

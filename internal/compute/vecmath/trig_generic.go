@@ -6,15 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-// The kernels of cos and sincos set the elements before the first block with an argument beyond the
-// limit, and return the number of these elements.
-
-func cosReference[T Float](dst, x []T) int {
-	for i, v := range x {
-		dst[i] = T(cosOf(float64(v)))
-	}
-	return len(x)
-}
+// The kernels of sincos set the elements before the first block with an argument beyond the limit,
+// and return the number of these elements.
 
 func sincosReference[T Float](sines, cosines, x []T) int {
 	for i, v := range x {
@@ -24,11 +17,7 @@ func sincosReference[T Float](sines, cosines, x []T) int {
 	return len(x)
 }
 
-func cosOf(x float64) float64 {
-	_, c := sincosOf(x)
-	return c
-}
-
+// sincosOf returns sin x and cos x with errors below 1 ulp.
 func sincosOf(x float64) (s, c float64) {
 	a := math.Abs(x)
 	if !(a <= math.MaxFloat64) {

@@ -4,10 +4,10 @@
 // nor on the length of the slice. It may differ between tiers unless the comment of a function says
 // that results are the same.
 //
-// The errors of Exp and the other exponentials, of Cos, Sincos and LogELU are below 2 units in the
-// last place (ulp) for every argument and in every tier: also for subnormal results, and for
-// arguments of Cos and Sincos that are huge or near a multiple of π/2. The largest errors over all
-// numbers of float32 are 0.90 ulp for Exp, 1.82 for Cos, 1.58 for Sincos and 1.40 for LogELU.
+// The errors of Exp and the other exponentials, of Sincos and LogELU are below 2 units in the last
+// place (ulp) for every argument and in every tier: also for subnormal results, and for arguments of
+// Sincos that are huge or near a multiple of π/2. The largest errors over all numbers of float32 are
+// 0.90 ulp for Exp, 1.58 for Sincos and 1.40 for LogELU.
 //
 // Functions write to their first arguments. A function panics if a slice is too short, and ignores
 // the end of a longer slice. A slice that a function writes may be one that it reads, if both begin

@@ -645,219 +645,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func cosF32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·cosF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS all32x7fffffff<>+0(SB), Z0
-	VBROADCASTSS all32x47800000<>+0(SB), Z1
-	VBROADCASTSS all32x3ea2f983<>+0(SB), Z2
-	VBROADCASTSS all32x4b400000<>+0(SB), Z3
-	VBROADCASTSS all32x3f000000<>+0(SB), Z4
-	VBROADCASTSS all32x3f800000<>+0(SB), Z5
-	VBROADCASTSS all32x40490fdb<>+0(SB), Z6
-	VBROADCASTSS all32xb3bbbd2e<>+0(SB), Z7
-	VBROADCASTSS all32xa7772ced<>+0(SB), Z8
-	VBROADCASTSS all32xbe2aaaa6<>+0(SB), Z9
-	VBROADCASTSS all32x3c088769<>+0(SB), Z10
-	VBROADCASTSS all32xb94fb744<>+0(SB), Z11
-	VBROADCASTSS all32x362ecea2<>+0(SB), Z12
-	XORQ         BX, BX
-	MOVQ         DX, SI
-	SUBQ         $0x00000020, SI
-	JLT          block0End
-
-block0:
-	VMOVUPS            (CX)(BX*1), Z13
-	VMOVUPS            64(CX)(BX*1), Z14
-	VANDPS             Z0, Z13, Z13
-	VANDPS             Z0, Z14, Z14
-	VPMAXUD            Z14, Z13, Z15
-	VPCMPUD            $0x05, Z1, Z15, K1
-	KTESTW             K1, K1
-	JNZ                stop
-	VMOVUPS            Z3, Z15
-	VMOVUPS            Z3, Z16
-	VFMADD231PS.RD_SAE Z2, Z13, Z15
-	VFMADD231PS.RD_SAE Z2, Z14, Z16
-	VSUBPS             Z3, Z15, Z17
-	VSUBPS             Z3, Z16, Z18
-	VADDPS             Z4, Z17, Z17
-	VADDPS             Z4, Z18, Z18
-	VFMSUB231PS        Z6, Z17, Z13
-	VFMSUB231PS        Z6, Z18, Z14
-	VFMADD231PS        Z7, Z17, Z13
-	VFMADD231PS        Z7, Z18, Z14
-	VFMADD231PS        Z8, Z17, Z13
-	VFMADD231PS        Z8, Z18, Z14
-	VMULPS             Z13, Z13, Z17
-	VMULPS             Z14, Z14, Z18
-	VMOVUPS            Z12, Z19
-	VMOVUPS            Z12, Z20
-	VFMADD213PS        Z11, Z17, Z19
-	VFMADD213PS        Z11, Z18, Z20
-	VFMADD213PS        Z10, Z17, Z19
-	VFMADD213PS        Z10, Z18, Z20
-	VFMADD213PS        Z9, Z17, Z19
-	VFMADD213PS        Z9, Z18, Z20
-	VMULPS             Z17, Z13, Z17
-	VMULPS             Z18, Z14, Z18
-	VFMADD231PS        Z19, Z17, Z13
-	VFMADD231PS        Z20, Z18, Z14
-	VRANGEPS           $0x02, Z5, Z13, Z13
-	VRANGEPS           $0x02, Z5, Z14, Z14
-	VPSLLD             $0x1f, Z15, Z15
-	VPSLLD             $0x1f, Z16, Z16
-	VXORPS             Z15, Z13, Z13
-	VXORPS             Z16, Z14, Z14
-	VMOVUPS            Z13, (AX)(BX*1)
-	VMOVUPS            Z14, 64(AX)(BX*1)
-	ADDQ               $0x00000080, BX
-	SUBQ               $0x00000020, SI
-	JGE                block0
-
-block0End:
-	ADDQ $0x00000020, SI
-	SUBQ $0x00000010, SI
-	JLT  block1End
-
-block1:
-	VMOVUPS            (CX)(BX*1), Z13
-	VANDPS             Z0, Z13, Z13
-	VPCMPUD            $0x05, Z1, Z13, K1
-	KTESTW             K1, K1
-	JNZ                stop
-	VMOVUPS            Z3, Z14
-	VFMADD231PS.RD_SAE Z2, Z13, Z14
-	VSUBPS             Z3, Z14, Z15
-	VADDPS             Z4, Z15, Z15
-	VFMSUB231PS        Z6, Z15, Z13
-	VFMADD231PS        Z7, Z15, Z13
-	VFMADD231PS        Z8, Z15, Z13
-	VMULPS             Z13, Z13, Z15
-	VMOVUPS            Z12, Z16
-	VFMADD213PS        Z11, Z15, Z16
-	VFMADD213PS        Z10, Z15, Z16
-	VFMADD213PS        Z9, Z15, Z16
-	VMULPS             Z15, Z13, Z15
-	VFMADD231PS        Z16, Z15, Z13
-	VRANGEPS           $0x02, Z5, Z13, Z13
-	VPSLLD             $0x1f, Z14, Z14
-	VXORPS             Z14, Z13, Z13
-	VMOVUPS            Z13, (AX)(BX*1)
-	ADDQ               $0x00000040, BX
-	SUBQ               $0x00000010, SI
-	JGE                block1
-
-block1End:
-	ADDQ               $0x00000010, SI
-	TESTQ              SI, SI
-	JZ                 blockDone
-	LEAQ               masks<>+0(SB), DI
-	KMOVW              (DI)(SI*2), K1
-	VMOVUPS.Z          (CX)(BX*1), K1, Z13
-	VANDPS             Z0, Z13, Z13
-	VPCMPUD            $0x05, Z1, Z13, K2
-	KTESTW             K2, K2
-	JNZ                stop
-	VMOVUPS            Z3, Z0
-	VFMADD231PS.RD_SAE Z2, Z13, Z0
-	VSUBPS             Z3, Z0, Z1
-	VADDPS             Z4, Z1, Z1
-	VFMSUB231PS        Z6, Z1, Z13
-	VFMADD231PS        Z7, Z1, Z13
-	VFMADD231PS        Z8, Z1, Z13
-	VMULPS             Z13, Z13, Z1
-	VMOVUPS            Z12, Z2
-	VFMADD213PS        Z11, Z1, Z2
-	VFMADD213PS        Z10, Z1, Z2
-	VFMADD213PS        Z9, Z1, Z2
-	VMULPS             Z1, Z13, Z1
-	VFMADD231PS        Z2, Z1, Z13
-	VRANGEPS           $0x02, Z5, Z13, Z13
-	VPSLLD             $0x1f, Z0, Z0
-	VXORPS             Z0, Z13, Z13
-	VMOVUPS            Z13, K1, (AX)(BX*1)
-
-blockDone:
-	MOVQ DX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-stop:
-	SHRQ $0x02, BX
-	MOVQ BX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-DATA all32x7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
-DATA all32x7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
-DATA all32x7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
-DATA all32x7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL all32x7fffffff<>(SB), RODATA|NOPTR, $32
-
-DATA all32x47800000<>+0(SB)/8, $0x4780000047800000
-DATA all32x47800000<>+8(SB)/8, $0x4780000047800000
-DATA all32x47800000<>+16(SB)/8, $0x4780000047800000
-DATA all32x47800000<>+24(SB)/8, $0x4780000047800000
-GLOBL all32x47800000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3ea2f983<>+0(SB)/8, $0x3ea2f9833ea2f983
-DATA all32x3ea2f983<>+8(SB)/8, $0x3ea2f9833ea2f983
-DATA all32x3ea2f983<>+16(SB)/8, $0x3ea2f9833ea2f983
-DATA all32x3ea2f983<>+24(SB)/8, $0x3ea2f9833ea2f983
-GLOBL all32x3ea2f983<>(SB), RODATA|NOPTR, $32
-
-DATA all32xbf800000<>+0(SB)/8, $0xbf800000bf800000
-DATA all32xbf800000<>+8(SB)/8, $0xbf800000bf800000
-DATA all32xbf800000<>+16(SB)/8, $0xbf800000bf800000
-DATA all32xbf800000<>+24(SB)/8, $0xbf800000bf800000
-GLOBL all32xbf800000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x40490fdb<>+0(SB)/8, $0x40490fdb40490fdb
-DATA all32x40490fdb<>+8(SB)/8, $0x40490fdb40490fdb
-DATA all32x40490fdb<>+16(SB)/8, $0x40490fdb40490fdb
-DATA all32x40490fdb<>+24(SB)/8, $0x40490fdb40490fdb
-GLOBL all32x40490fdb<>(SB), RODATA|NOPTR, $32
-
-DATA all32xb3bbbd2e<>+0(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA all32xb3bbbd2e<>+8(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA all32xb3bbbd2e<>+16(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA all32xb3bbbd2e<>+24(SB)/8, $0xb3bbbd2eb3bbbd2e
-GLOBL all32xb3bbbd2e<>(SB), RODATA|NOPTR, $32
-
-DATA all32xa7772ced<>+0(SB)/8, $0xa7772ceda7772ced
-DATA all32xa7772ced<>+8(SB)/8, $0xa7772ceda7772ced
-DATA all32xa7772ced<>+16(SB)/8, $0xa7772ceda7772ced
-DATA all32xa7772ced<>+24(SB)/8, $0xa7772ceda7772ced
-GLOBL all32xa7772ced<>(SB), RODATA|NOPTR, $32
-
-DATA all32xbe2aaaa6<>+0(SB)/8, $0xbe2aaaa6be2aaaa6
-DATA all32xbe2aaaa6<>+8(SB)/8, $0xbe2aaaa6be2aaaa6
-DATA all32xbe2aaaa6<>+16(SB)/8, $0xbe2aaaa6be2aaaa6
-DATA all32xbe2aaaa6<>+24(SB)/8, $0xbe2aaaa6be2aaaa6
-GLOBL all32xbe2aaaa6<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3c088769<>+0(SB)/8, $0x3c0887693c088769
-DATA all32x3c088769<>+8(SB)/8, $0x3c0887693c088769
-DATA all32x3c088769<>+16(SB)/8, $0x3c0887693c088769
-DATA all32x3c088769<>+24(SB)/8, $0x3c0887693c088769
-GLOBL all32x3c088769<>(SB), RODATA|NOPTR, $32
-
-DATA all32xb94fb744<>+0(SB)/8, $0xb94fb744b94fb744
-DATA all32xb94fb744<>+8(SB)/8, $0xb94fb744b94fb744
-DATA all32xb94fb744<>+16(SB)/8, $0xb94fb744b94fb744
-DATA all32xb94fb744<>+24(SB)/8, $0xb94fb744b94fb744
-GLOBL all32xb94fb744<>(SB), RODATA|NOPTR, $32
-
-DATA all32x362ecea2<>+0(SB)/8, $0x362ecea2362ecea2
-DATA all32x362ecea2<>+8(SB)/8, $0x362ecea2362ecea2
-DATA all32x362ecea2<>+16(SB)/8, $0x362ecea2362ecea2
-DATA all32x362ecea2<>+24(SB)/8, $0x362ecea2362ecea2
-GLOBL all32x362ecea2<>(SB), RODATA|NOPTR, $32
-
 // func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·sincosF32AVX512(SB), NOSPLIT, $0-40
@@ -1062,6 +849,18 @@ stop:
 	MOVQ SI, ret+32(FP)
 	VZEROUPPER
 	RET
+
+DATA all32x7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL all32x7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA all32x47800000<>+0(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+8(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+16(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+24(SB)/8, $0x4780000047800000
+GLOBL all32x47800000<>(SB), RODATA|NOPTR, $32
 
 DATA all32x80000000<>+0(SB)/8, $0x8000000080000000
 DATA all32x80000000<>+8(SB)/8, $0x8000000080000000
@@ -1410,6 +1209,12 @@ DATA all32x3e71c8fc<>+8(SB)/8, $0x3e71c8fc3e71c8fc
 DATA all32x3e71c8fc<>+16(SB)/8, $0x3e71c8fc3e71c8fc
 DATA all32x3e71c8fc<>+24(SB)/8, $0x3e71c8fc3e71c8fc
 GLOBL all32x3e71c8fc<>(SB), RODATA|NOPTR, $32
+
+DATA all32xbf800000<>+0(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+8(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+16(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+24(SB)/8, $0xbf800000bf800000
+GLOBL all32xbf800000<>(SB), RODATA|NOPTR, $32
 
 DATA all32x7f800000<>+0(SB)/8, $0x7f8000007f800000
 DATA all32x7f800000<>+8(SB)/8, $0x7f8000007f800000
@@ -3482,261 +3287,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func cosF64AVX512(dst *float64, x *float64, n int) int
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·cosF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD all64x7fffffffffffffff<>+0(SB), Z0
-	VBROADCASTSD all64x41d0000000000000<>+0(SB), Z1
-	VBROADCASTSD all64x3fd45f306dc9c883<>+0(SB), Z2
-	VBROADCASTSD all64x4338000000000000<>+0(SB), Z3
-	VBROADCASTSD all64x3fe0000000000000<>+0(SB), Z4
-	VBROADCASTSD all64x3ff0000000000000<>+0(SB), Z5
-	VBROADCASTSD all64x400921fb54442d18<>+0(SB), Z6
-	VBROADCASTSD all64x3ca1a62633145c07<>+0(SB), Z7
-	VBROADCASTSD all64xb92f1976b7ed8fbc<>+0(SB), Z8
-	XORQ         BX, BX
-	MOVQ         DX, SI
-	SUBQ         $0x00000010, SI
-	JLT          block0End
-
-block0:
-	VMOVUPD            (CX)(BX*1), Z9
-	VMOVUPD            64(CX)(BX*1), Z10
-	VANDPD             Z0, Z9, Z9
-	VANDPD             Z0, Z10, Z10
-	VPMAXUQ            Z10, Z9, Z11
-	VPCMPUQ            $0x05, Z1, Z11, K1
-	KTESTW             K1, K1
-	JNZ                stop
-	VMOVUPD            Z3, Z11
-	VMOVUPD            Z3, Z12
-	VFMADD231PD.RD_SAE Z2, Z9, Z11
-	VFMADD231PD.RD_SAE Z2, Z10, Z12
-	VSUBPD             Z3, Z11, Z13
-	VSUBPD             Z3, Z12, Z14
-	VADDPD             Z4, Z13, Z13
-	VADDPD             Z4, Z14, Z14
-	VFMSUB231PD        Z6, Z13, Z9
-	VFMSUB231PD        Z6, Z14, Z10
-	VFMADD231PD        Z7, Z13, Z9
-	VFMADD231PD        Z7, Z14, Z10
-	VFMADD231PD        Z8, Z13, Z9
-	VFMADD231PD        Z8, Z14, Z10
-	VMULPD             Z9, Z9, Z13
-	VMULPD             Z10, Z10, Z14
-	VBROADCASTSD       all64x3ce8829a202d9b03<>+0(SB), Z15
-	VBROADCASTSD       all64x3ce8829a202d9b03<>+0(SB), Z16
-	VFMADD213PD.BCST   all64xbd6ae431d8fa0073<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64xbd6ae431d8fa0073<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST   all64x3de6123cb28e15b3<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64x3de6123cb28e15b3<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST   all64xbe5ae6454cb56c4b<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64xbe5ae6454cb56c4b<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST   all64x3ec71de3a5287c63<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64x3ec71de3a5287c63<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST   all64xbf2a01a01a0148bc<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64xbf2a01a01a0148bc<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST   all64x3f811111111110c1<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64x3f811111111110c1<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST   all64xbfc5555555555555<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST   all64xbfc5555555555555<>+0(SB), Z14, Z16
-	VMULPD             Z13, Z9, Z13
-	VMULPD             Z14, Z10, Z14
-	VFMADD231PD        Z15, Z13, Z9
-	VFMADD231PD        Z16, Z14, Z10
-	VRANGEPD           $0x02, Z5, Z9, Z9
-	VRANGEPD           $0x02, Z5, Z10, Z10
-	VPSLLQ             $0x3f, Z11, Z11
-	VPSLLQ             $0x3f, Z12, Z12
-	VXORPD             Z11, Z9, Z9
-	VXORPD             Z12, Z10, Z10
-	VMOVUPD            Z9, (AX)(BX*1)
-	VMOVUPD            Z10, 64(AX)(BX*1)
-	ADDQ               $0x00000080, BX
-	SUBQ               $0x00000010, SI
-	JGE                block0
-
-block0End:
-	ADDQ $0x00000010, SI
-	SUBQ $0x00000008, SI
-	JLT  block1End
-
-block1:
-	VMOVUPD            (CX)(BX*1), Z9
-	VANDPD             Z0, Z9, Z9
-	VPCMPUQ            $0x05, Z1, Z9, K1
-	KTESTW             K1, K1
-	JNZ                stop
-	VMOVUPD            Z3, Z10
-	VFMADD231PD.RD_SAE Z2, Z9, Z10
-	VSUBPD             Z3, Z10, Z11
-	VADDPD             Z4, Z11, Z11
-	VFMSUB231PD        Z6, Z11, Z9
-	VFMADD231PD        Z7, Z11, Z9
-	VFMADD231PD        Z8, Z11, Z9
-	VMULPD             Z9, Z9, Z11
-	VBROADCASTSD       all64x3ce8829a202d9b03<>+0(SB), Z12
-	VFMADD213PD.BCST   all64xbd6ae431d8fa0073<>+0(SB), Z11, Z12
-	VFMADD213PD.BCST   all64x3de6123cb28e15b3<>+0(SB), Z11, Z12
-	VFMADD213PD.BCST   all64xbe5ae6454cb56c4b<>+0(SB), Z11, Z12
-	VFMADD213PD.BCST   all64x3ec71de3a5287c63<>+0(SB), Z11, Z12
-	VFMADD213PD.BCST   all64xbf2a01a01a0148bc<>+0(SB), Z11, Z12
-	VFMADD213PD.BCST   all64x3f811111111110c1<>+0(SB), Z11, Z12
-	VFMADD213PD.BCST   all64xbfc5555555555555<>+0(SB), Z11, Z12
-	VMULPD             Z11, Z9, Z11
-	VFMADD231PD        Z12, Z11, Z9
-	VRANGEPD           $0x02, Z5, Z9, Z9
-	VPSLLQ             $0x3f, Z10, Z10
-	VXORPD             Z10, Z9, Z9
-	VMOVUPD            Z9, (AX)(BX*1)
-	ADDQ               $0x00000040, BX
-	SUBQ               $0x00000008, SI
-	JGE                block1
-
-block1End:
-	ADDQ               $0x00000008, SI
-	TESTQ              SI, SI
-	JZ                 blockDone
-	LEAQ               masks<>+0(SB), DI
-	KMOVW              (DI)(SI*2), K1
-	VMOVUPD.Z          (CX)(BX*1), K1, Z9
-	VANDPD             Z0, Z9, Z9
-	VPCMPUQ            $0x05, Z1, Z9, K2
-	KTESTW             K2, K2
-	JNZ                stop
-	VMOVUPD            Z3, Z0
-	VFMADD231PD.RD_SAE Z2, Z9, Z0
-	VSUBPD             Z3, Z0, Z1
-	VADDPD             Z4, Z1, Z1
-	VFMSUB231PD        Z6, Z1, Z9
-	VFMADD231PD        Z7, Z1, Z9
-	VFMADD231PD        Z8, Z1, Z9
-	VMULPD             Z9, Z9, Z1
-	VBROADCASTSD       all64x3ce8829a202d9b03<>+0(SB), Z2
-	VFMADD213PD.BCST   all64xbd6ae431d8fa0073<>+0(SB), Z1, Z2
-	VFMADD213PD.BCST   all64x3de6123cb28e15b3<>+0(SB), Z1, Z2
-	VFMADD213PD.BCST   all64xbe5ae6454cb56c4b<>+0(SB), Z1, Z2
-	VFMADD213PD.BCST   all64x3ec71de3a5287c63<>+0(SB), Z1, Z2
-	VFMADD213PD.BCST   all64xbf2a01a01a0148bc<>+0(SB), Z1, Z2
-	VFMADD213PD.BCST   all64x3f811111111110c1<>+0(SB), Z1, Z2
-	VFMADD213PD.BCST   all64xbfc5555555555555<>+0(SB), Z1, Z2
-	VMULPD             Z1, Z9, Z1
-	VFMADD231PD        Z2, Z1, Z9
-	VRANGEPD           $0x02, Z5, Z9, Z9
-	VPSLLQ             $0x3f, Z0, Z0
-	VXORPD             Z0, Z9, Z9
-	VMOVUPD            Z9, K1, (AX)(BX*1)
-
-blockDone:
-	MOVQ DX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-stop:
-	SHRQ $0x03, BX
-	MOVQ BX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-DATA all64x7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-DATA all64x7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
-DATA all64x7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
-DATA all64x7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL all64x7fffffffffffffff<>(SB), RODATA|NOPTR, $32
-
-DATA all64x41d0000000000000<>+0(SB)/8, $0x41d0000000000000
-DATA all64x41d0000000000000<>+8(SB)/8, $0x41d0000000000000
-DATA all64x41d0000000000000<>+16(SB)/8, $0x41d0000000000000
-DATA all64x41d0000000000000<>+24(SB)/8, $0x41d0000000000000
-GLOBL all64x41d0000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3fd45f306dc9c883<>+0(SB)/8, $0x3fd45f306dc9c883
-DATA all64x3fd45f306dc9c883<>+8(SB)/8, $0x3fd45f306dc9c883
-DATA all64x3fd45f306dc9c883<>+16(SB)/8, $0x3fd45f306dc9c883
-DATA all64x3fd45f306dc9c883<>+24(SB)/8, $0x3fd45f306dc9c883
-GLOBL all64x3fd45f306dc9c883<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
-DATA all64x3fe0000000000000<>+8(SB)/8, $0x3fe0000000000000
-DATA all64x3fe0000000000000<>+16(SB)/8, $0x3fe0000000000000
-DATA all64x3fe0000000000000<>+24(SB)/8, $0x3fe0000000000000
-GLOBL all64x3fe0000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64xbff0000000000000<>+0(SB)/8, $0xbff0000000000000
-DATA all64xbff0000000000000<>+8(SB)/8, $0xbff0000000000000
-DATA all64xbff0000000000000<>+16(SB)/8, $0xbff0000000000000
-DATA all64xbff0000000000000<>+24(SB)/8, $0xbff0000000000000
-GLOBL all64xbff0000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64x400921fb54442d18<>+0(SB)/8, $0x400921fb54442d18
-DATA all64x400921fb54442d18<>+8(SB)/8, $0x400921fb54442d18
-DATA all64x400921fb54442d18<>+16(SB)/8, $0x400921fb54442d18
-DATA all64x400921fb54442d18<>+24(SB)/8, $0x400921fb54442d18
-GLOBL all64x400921fb54442d18<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3ca1a62633145c07<>+0(SB)/8, $0x3ca1a62633145c07
-DATA all64x3ca1a62633145c07<>+8(SB)/8, $0x3ca1a62633145c07
-DATA all64x3ca1a62633145c07<>+16(SB)/8, $0x3ca1a62633145c07
-DATA all64x3ca1a62633145c07<>+24(SB)/8, $0x3ca1a62633145c07
-GLOBL all64x3ca1a62633145c07<>(SB), RODATA|NOPTR, $32
-
-DATA all64xb92f1976b7ed8fbc<>+0(SB)/8, $0xb92f1976b7ed8fbc
-DATA all64xb92f1976b7ed8fbc<>+8(SB)/8, $0xb92f1976b7ed8fbc
-DATA all64xb92f1976b7ed8fbc<>+16(SB)/8, $0xb92f1976b7ed8fbc
-DATA all64xb92f1976b7ed8fbc<>+24(SB)/8, $0xb92f1976b7ed8fbc
-GLOBL all64xb92f1976b7ed8fbc<>(SB), RODATA|NOPTR, $32
-
-DATA all64xbfc5555555555555<>+0(SB)/8, $0xbfc5555555555555
-DATA all64xbfc5555555555555<>+8(SB)/8, $0xbfc5555555555555
-DATA all64xbfc5555555555555<>+16(SB)/8, $0xbfc5555555555555
-DATA all64xbfc5555555555555<>+24(SB)/8, $0xbfc5555555555555
-GLOBL all64xbfc5555555555555<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3f811111111110c1<>+0(SB)/8, $0x3f811111111110c1
-DATA all64x3f811111111110c1<>+8(SB)/8, $0x3f811111111110c1
-DATA all64x3f811111111110c1<>+16(SB)/8, $0x3f811111111110c1
-DATA all64x3f811111111110c1<>+24(SB)/8, $0x3f811111111110c1
-GLOBL all64x3f811111111110c1<>(SB), RODATA|NOPTR, $32
-
-DATA all64xbf2a01a01a0148bc<>+0(SB)/8, $0xbf2a01a01a0148bc
-DATA all64xbf2a01a01a0148bc<>+8(SB)/8, $0xbf2a01a01a0148bc
-DATA all64xbf2a01a01a0148bc<>+16(SB)/8, $0xbf2a01a01a0148bc
-DATA all64xbf2a01a01a0148bc<>+24(SB)/8, $0xbf2a01a01a0148bc
-GLOBL all64xbf2a01a01a0148bc<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3ec71de3a5287c63<>+0(SB)/8, $0x3ec71de3a5287c63
-DATA all64x3ec71de3a5287c63<>+8(SB)/8, $0x3ec71de3a5287c63
-DATA all64x3ec71de3a5287c63<>+16(SB)/8, $0x3ec71de3a5287c63
-DATA all64x3ec71de3a5287c63<>+24(SB)/8, $0x3ec71de3a5287c63
-GLOBL all64x3ec71de3a5287c63<>(SB), RODATA|NOPTR, $32
-
-DATA all64xbe5ae6454cb56c4b<>+0(SB)/8, $0xbe5ae6454cb56c4b
-DATA all64xbe5ae6454cb56c4b<>+8(SB)/8, $0xbe5ae6454cb56c4b
-DATA all64xbe5ae6454cb56c4b<>+16(SB)/8, $0xbe5ae6454cb56c4b
-DATA all64xbe5ae6454cb56c4b<>+24(SB)/8, $0xbe5ae6454cb56c4b
-GLOBL all64xbe5ae6454cb56c4b<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3de6123cb28e15b3<>+0(SB)/8, $0x3de6123cb28e15b3
-DATA all64x3de6123cb28e15b3<>+8(SB)/8, $0x3de6123cb28e15b3
-DATA all64x3de6123cb28e15b3<>+16(SB)/8, $0x3de6123cb28e15b3
-DATA all64x3de6123cb28e15b3<>+24(SB)/8, $0x3de6123cb28e15b3
-GLOBL all64x3de6123cb28e15b3<>(SB), RODATA|NOPTR, $32
-
-DATA all64xbd6ae431d8fa0073<>+0(SB)/8, $0xbd6ae431d8fa0073
-DATA all64xbd6ae431d8fa0073<>+8(SB)/8, $0xbd6ae431d8fa0073
-DATA all64xbd6ae431d8fa0073<>+16(SB)/8, $0xbd6ae431d8fa0073
-DATA all64xbd6ae431d8fa0073<>+24(SB)/8, $0xbd6ae431d8fa0073
-GLOBL all64xbd6ae431d8fa0073<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3ce8829a202d9b03<>+0(SB)/8, $0x3ce8829a202d9b03
-DATA all64x3ce8829a202d9b03<>+8(SB)/8, $0x3ce8829a202d9b03
-DATA all64x3ce8829a202d9b03<>+16(SB)/8, $0x3ce8829a202d9b03
-DATA all64x3ce8829a202d9b03<>+24(SB)/8, $0x3ce8829a202d9b03
-GLOBL all64x3ce8829a202d9b03<>(SB), RODATA|NOPTR, $32
-
 // func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·sincosF64AVX512(SB), NOSPLIT, $0-40
@@ -3966,6 +3516,18 @@ stop:
 	VZEROUPPER
 	RET
 
+DATA all64x7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA all64x7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA all64x7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA all64x7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL all64x7fffffffffffffff<>(SB), RODATA|NOPTR, $32
+
+DATA all64x41d0000000000000<>+0(SB)/8, $0x41d0000000000000
+DATA all64x41d0000000000000<>+8(SB)/8, $0x41d0000000000000
+DATA all64x41d0000000000000<>+16(SB)/8, $0x41d0000000000000
+DATA all64x41d0000000000000<>+24(SB)/8, $0x41d0000000000000
+GLOBL all64x41d0000000000000<>(SB), RODATA|NOPTR, $32
+
 DATA all64x8000000000000000<>+0(SB)/8, $0x8000000000000000
 DATA all64x8000000000000000<>+8(SB)/8, $0x8000000000000000
 DATA all64x8000000000000000<>+16(SB)/8, $0x8000000000000000
@@ -3977,6 +3539,12 @@ DATA all64x3fe45f306dc9c883<>+8(SB)/8, $0x3fe45f306dc9c883
 DATA all64x3fe45f306dc9c883<>+16(SB)/8, $0x3fe45f306dc9c883
 DATA all64x3fe45f306dc9c883<>+24(SB)/8, $0x3fe45f306dc9c883
 GLOBL all64x3fe45f306dc9c883<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
+DATA all64x3fe0000000000000<>+8(SB)/8, $0x3fe0000000000000
+DATA all64x3fe0000000000000<>+16(SB)/8, $0x3fe0000000000000
+DATA all64x3fe0000000000000<>+24(SB)/8, $0x3fe0000000000000
+GLOBL all64x3fe0000000000000<>(SB), RODATA|NOPTR, $32
 
 DATA all64x3ff921fb54442d18<>+0(SB)/8, $0x3ff921fb54442d18
 DATA all64x3ff921fb54442d18<>+8(SB)/8, $0x3ff921fb54442d18
@@ -4379,6 +3947,12 @@ DATA all64x3fc2fb07d35cc566<>+8(SB)/8, $0x3fc2fb07d35cc566
 DATA all64x3fc2fb07d35cc566<>+16(SB)/8, $0x3fc2fb07d35cc566
 DATA all64x3fc2fb07d35cc566<>+24(SB)/8, $0x3fc2fb07d35cc566
 GLOBL all64x3fc2fb07d35cc566<>(SB), RODATA|NOPTR, $32
+
+DATA all64xbff0000000000000<>+0(SB)/8, $0xbff0000000000000
+DATA all64xbff0000000000000<>+8(SB)/8, $0xbff0000000000000
+DATA all64xbff0000000000000<>+16(SB)/8, $0xbff0000000000000
+DATA all64xbff0000000000000<>+24(SB)/8, $0xbff0000000000000
+GLOBL all64xbff0000000000000<>(SB), RODATA|NOPTR, $32
 
 DATA all64x7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
 DATA all64x7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
@@ -6601,159 +6175,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func cosF32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·cosF32AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-	MOVQ DX, SI
-	SUBQ $0x00000010, SI
-	JLT  block0End
-
-block0:
-	VMOVUPS     (CX)(BX*1), Y0
-	VMOVUPS     32(CX)(BX*1), Y1
-	VANDPS      all32x7fffffff<>+0(SB), Y0, Y0
-	VANDPS      all32x7fffffff<>+0(SB), Y1, Y1
-	VPMAXUD     Y1, Y0, Y2
-	VPCMPGTD    all32x477fffff<>+0(SB), Y2, Y2
-	VMOVMSKPS   Y2, DI
-	TESTL       DI, DI
-	JNZ         stop
-	VMOVUPS     all32x3f000000<>+0(SB), Y2
-	VFMSUB231PS all32x3ea2f983<>+0(SB), Y0, Y2
-	VMOVUPS     all32x3f000000<>+0(SB), Y3
-	VFMSUB231PS all32x3ea2f983<>+0(SB), Y1, Y3
-	VADDPS      all32x4b400000<>+0(SB), Y2, Y2
-	VADDPS      all32x4b400000<>+0(SB), Y3, Y3
-	VSUBPS      all32x4b400000<>+0(SB), Y2, Y4
-	VSUBPS      all32x4b400000<>+0(SB), Y3, Y5
-	VADDPS      all32x3f000000<>+0(SB), Y4, Y4
-	VADDPS      all32x3f000000<>+0(SB), Y5, Y5
-	VFMSUB231PS all32x40490fdb<>+0(SB), Y4, Y0
-	VFMSUB231PS all32x40490fdb<>+0(SB), Y5, Y1
-	VFMADD231PS all32xb3bbbd2e<>+0(SB), Y4, Y0
-	VFMADD231PS all32xb3bbbd2e<>+0(SB), Y5, Y1
-	VFMADD231PS all32xa7772ced<>+0(SB), Y4, Y0
-	VFMADD231PS all32xa7772ced<>+0(SB), Y5, Y1
-	VMULPS      Y0, Y0, Y4
-	VMULPS      Y1, Y1, Y5
-	VMOVUPS     all32x362ecea2<>+0(SB), Y6
-	VMOVUPS     all32x362ecea2<>+0(SB), Y7
-	VFMADD213PS all32xb94fb744<>+0(SB), Y4, Y6
-	VFMADD213PS all32xb94fb744<>+0(SB), Y5, Y7
-	VFMADD213PS all32x3c088769<>+0(SB), Y4, Y6
-	VFMADD213PS all32x3c088769<>+0(SB), Y5, Y7
-	VFMADD213PS all32xbe2aaaa6<>+0(SB), Y4, Y6
-	VFMADD213PS all32xbe2aaaa6<>+0(SB), Y5, Y7
-	VMULPS      Y4, Y0, Y4
-	VMULPS      Y5, Y1, Y5
-	VFMADD231PS Y6, Y4, Y0
-	VFMADD231PS Y7, Y5, Y1
-	VMINPS      all32x3f800000<>+0(SB), Y0, Y0
-	VMAXPS      all32xbf800000<>+0(SB), Y0, Y0
-	VMINPS      all32x3f800000<>+0(SB), Y1, Y1
-	VMAXPS      all32xbf800000<>+0(SB), Y1, Y1
-	VPSLLD      $0x1f, Y2, Y2
-	VPSLLD      $0x1f, Y3, Y3
-	VXORPS      Y2, Y0, Y0
-	VXORPS      Y3, Y1, Y1
-	VMOVUPS     Y0, (AX)(BX*1)
-	VMOVUPS     Y1, 32(AX)(BX*1)
-	ADDQ        $0x00000040, BX
-	SUBQ        $0x00000010, SI
-	JGE         block0
-
-block0End:
-	ADDQ $0x00000010, SI
-	SUBQ $0x00000008, SI
-	JLT  block1End
-
-block1:
-	VMOVUPS     (CX)(BX*1), Y0
-	VANDPS      all32x7fffffff<>+0(SB), Y0, Y0
-	VPCMPGTD    all32x477fffff<>+0(SB), Y0, Y1
-	VMOVMSKPS   Y1, DI
-	TESTL       DI, DI
-	JNZ         stop
-	VMOVUPS     all32x3f000000<>+0(SB), Y1
-	VFMSUB231PS all32x3ea2f983<>+0(SB), Y0, Y1
-	VADDPS      all32x4b400000<>+0(SB), Y1, Y1
-	VSUBPS      all32x4b400000<>+0(SB), Y1, Y2
-	VADDPS      all32x3f000000<>+0(SB), Y2, Y2
-	VFMSUB231PS all32x40490fdb<>+0(SB), Y2, Y0
-	VFMADD231PS all32xb3bbbd2e<>+0(SB), Y2, Y0
-	VFMADD231PS all32xa7772ced<>+0(SB), Y2, Y0
-	VMULPS      Y0, Y0, Y2
-	VMOVUPS     all32x362ecea2<>+0(SB), Y3
-	VFMADD213PS all32xb94fb744<>+0(SB), Y2, Y3
-	VFMADD213PS all32x3c088769<>+0(SB), Y2, Y3
-	VFMADD213PS all32xbe2aaaa6<>+0(SB), Y2, Y3
-	VMULPS      Y2, Y0, Y2
-	VFMADD231PS Y3, Y2, Y0
-	VMINPS      all32x3f800000<>+0(SB), Y0, Y0
-	VMAXPS      all32xbf800000<>+0(SB), Y0, Y0
-	VPSLLD      $0x1f, Y1, Y1
-	VXORPS      Y1, Y0, Y0
-	VMOVUPS     Y0, (AX)(BX*1)
-	ADDQ        $0x00000020, BX
-	SUBQ        $0x00000008, SI
-	JGE         block1
-
-block1End:
-	ADDQ        $0x00000008, SI
-	TESTQ       SI, SI
-	JZ          blockDone
-	LEAQ        edge<>+32(SB), DI
-	SHLQ        $0x02, SI
-	SUBQ        SI, DI
-	VMOVUPS     (DI), Y0
-	VMASKMOVPS  (CX)(BX*1), Y0, Y1
-	VANDPS      all32x7fffffff<>+0(SB), Y1, Y1
-	VPCMPGTD    all32x477fffff<>+0(SB), Y1, Y2
-	VMOVMSKPS   Y2, CX
-	TESTL       CX, CX
-	JNZ         stop
-	VMOVUPS     all32x3f000000<>+0(SB), Y2
-	VFMSUB231PS all32x3ea2f983<>+0(SB), Y1, Y2
-	VADDPS      all32x4b400000<>+0(SB), Y2, Y2
-	VSUBPS      all32x4b400000<>+0(SB), Y2, Y3
-	VADDPS      all32x3f000000<>+0(SB), Y3, Y3
-	VFMSUB231PS all32x40490fdb<>+0(SB), Y3, Y1
-	VFMADD231PS all32xb3bbbd2e<>+0(SB), Y3, Y1
-	VFMADD231PS all32xa7772ced<>+0(SB), Y3, Y1
-	VMULPS      Y1, Y1, Y3
-	VMOVUPS     all32x362ecea2<>+0(SB), Y4
-	VFMADD213PS all32xb94fb744<>+0(SB), Y3, Y4
-	VFMADD213PS all32x3c088769<>+0(SB), Y3, Y4
-	VFMADD213PS all32xbe2aaaa6<>+0(SB), Y3, Y4
-	VMULPS      Y3, Y1, Y3
-	VFMADD231PS Y4, Y3, Y1
-	VMINPS      all32x3f800000<>+0(SB), Y1, Y1
-	VMAXPS      all32xbf800000<>+0(SB), Y1, Y1
-	VPSLLD      $0x1f, Y2, Y2
-	VXORPS      Y2, Y1, Y1
-	VMASKMOVPS  Y1, Y0, (AX)(BX*1)
-
-blockDone:
-	MOVQ DX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-stop:
-	SHRQ $0x02, BX
-	MOVQ BX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-DATA all32x477fffff<>+0(SB)/8, $0x477fffff477fffff
-DATA all32x477fffff<>+8(SB)/8, $0x477fffff477fffff
-DATA all32x477fffff<>+16(SB)/8, $0x477fffff477fffff
-DATA all32x477fffff<>+24(SB)/8, $0x477fffff477fffff
-GLOBL all32x477fffff<>(SB), RODATA|NOPTR, $32
-
 // func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·sincosF32AVX2(SB), NOSPLIT, $0-40
@@ -6949,6 +6370,12 @@ stop:
 	MOVQ SI, ret+32(FP)
 	VZEROUPPER
 	RET
+
+DATA all32x477fffff<>+0(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+8(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+16(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+24(SB)/8, $0x477fffff477fffff
+GLOBL all32x477fffff<>(SB), RODATA|NOPTR, $32
 
 // func logELUF32AVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
@@ -9545,175 +8972,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func cosF64AVX2(dst *float64, x *float64, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·cosF64AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-	MOVQ DX, SI
-	SUBQ $0x00000008, SI
-	JLT  block0End
-
-block0:
-	VMOVUPD     (CX)(BX*1), Y0
-	VMOVUPD     32(CX)(BX*1), Y1
-	VANDPD      all64x7fffffffffffffff<>+0(SB), Y0, Y0
-	VANDPD      all64x7fffffffffffffff<>+0(SB), Y1, Y1
-	VPMAXUD     Y1, Y0, Y2
-	VPCMPGTD    all64x41cfffff00000000<>+0(SB), Y2, Y2
-	VMOVMSKPD   Y2, DI
-	TESTL       DI, DI
-	JNZ         stop
-	VMOVUPD     all64x3fe0000000000000<>+0(SB), Y2
-	VFMSUB231PD all64x3fd45f306dc9c883<>+0(SB), Y0, Y2
-	VMOVUPD     all64x3fe0000000000000<>+0(SB), Y3
-	VFMSUB231PD all64x3fd45f306dc9c883<>+0(SB), Y1, Y3
-	VADDPD      all64x4338000000000000<>+0(SB), Y2, Y2
-	VADDPD      all64x4338000000000000<>+0(SB), Y3, Y3
-	VSUBPD      all64x4338000000000000<>+0(SB), Y2, Y4
-	VSUBPD      all64x4338000000000000<>+0(SB), Y3, Y5
-	VADDPD      all64x3fe0000000000000<>+0(SB), Y4, Y4
-	VADDPD      all64x3fe0000000000000<>+0(SB), Y5, Y5
-	VFMSUB231PD all64x400921fb54442d18<>+0(SB), Y4, Y0
-	VFMSUB231PD all64x400921fb54442d18<>+0(SB), Y5, Y1
-	VFMADD231PD all64x3ca1a62633145c07<>+0(SB), Y4, Y0
-	VFMADD231PD all64x3ca1a62633145c07<>+0(SB), Y5, Y1
-	VFMADD231PD all64xb92f1976b7ed8fbc<>+0(SB), Y4, Y0
-	VFMADD231PD all64xb92f1976b7ed8fbc<>+0(SB), Y5, Y1
-	VMULPD      Y0, Y0, Y4
-	VMULPD      Y1, Y1, Y5
-	VMOVUPD     all64x3ce8829a202d9b03<>+0(SB), Y6
-	VMOVUPD     all64x3ce8829a202d9b03<>+0(SB), Y7
-	VFMADD213PD all64xbd6ae431d8fa0073<>+0(SB), Y4, Y6
-	VFMADD213PD all64xbd6ae431d8fa0073<>+0(SB), Y5, Y7
-	VFMADD213PD all64x3de6123cb28e15b3<>+0(SB), Y4, Y6
-	VFMADD213PD all64x3de6123cb28e15b3<>+0(SB), Y5, Y7
-	VFMADD213PD all64xbe5ae6454cb56c4b<>+0(SB), Y4, Y6
-	VFMADD213PD all64xbe5ae6454cb56c4b<>+0(SB), Y5, Y7
-	VFMADD213PD all64x3ec71de3a5287c63<>+0(SB), Y4, Y6
-	VFMADD213PD all64x3ec71de3a5287c63<>+0(SB), Y5, Y7
-	VFMADD213PD all64xbf2a01a01a0148bc<>+0(SB), Y4, Y6
-	VFMADD213PD all64xbf2a01a01a0148bc<>+0(SB), Y5, Y7
-	VFMADD213PD all64x3f811111111110c1<>+0(SB), Y4, Y6
-	VFMADD213PD all64x3f811111111110c1<>+0(SB), Y5, Y7
-	VFMADD213PD all64xbfc5555555555555<>+0(SB), Y4, Y6
-	VFMADD213PD all64xbfc5555555555555<>+0(SB), Y5, Y7
-	VMULPD      Y4, Y0, Y4
-	VMULPD      Y5, Y1, Y5
-	VFMADD231PD Y6, Y4, Y0
-	VFMADD231PD Y7, Y5, Y1
-	VMINPD      all64x3ff0000000000000<>+0(SB), Y0, Y0
-	VMAXPD      all64xbff0000000000000<>+0(SB), Y0, Y0
-	VMINPD      all64x3ff0000000000000<>+0(SB), Y1, Y1
-	VMAXPD      all64xbff0000000000000<>+0(SB), Y1, Y1
-	VPSLLQ      $0x3f, Y2, Y2
-	VPSLLQ      $0x3f, Y3, Y3
-	VXORPD      Y2, Y0, Y0
-	VXORPD      Y3, Y1, Y1
-	VMOVUPD     Y0, (AX)(BX*1)
-	VMOVUPD     Y1, 32(AX)(BX*1)
-	ADDQ        $0x00000040, BX
-	SUBQ        $0x00000008, SI
-	JGE         block0
-
-block0End:
-	ADDQ $0x00000008, SI
-	SUBQ $0x00000004, SI
-	JLT  block1End
-
-block1:
-	VMOVUPD     (CX)(BX*1), Y0
-	VANDPD      all64x7fffffffffffffff<>+0(SB), Y0, Y0
-	VPCMPGTD    all64x41cfffff00000000<>+0(SB), Y0, Y1
-	VMOVMSKPD   Y1, DI
-	TESTL       DI, DI
-	JNZ         stop
-	VMOVUPD     all64x3fe0000000000000<>+0(SB), Y1
-	VFMSUB231PD all64x3fd45f306dc9c883<>+0(SB), Y0, Y1
-	VADDPD      all64x4338000000000000<>+0(SB), Y1, Y1
-	VSUBPD      all64x4338000000000000<>+0(SB), Y1, Y2
-	VADDPD      all64x3fe0000000000000<>+0(SB), Y2, Y2
-	VFMSUB231PD all64x400921fb54442d18<>+0(SB), Y2, Y0
-	VFMADD231PD all64x3ca1a62633145c07<>+0(SB), Y2, Y0
-	VFMADD231PD all64xb92f1976b7ed8fbc<>+0(SB), Y2, Y0
-	VMULPD      Y0, Y0, Y2
-	VMOVUPD     all64x3ce8829a202d9b03<>+0(SB), Y3
-	VFMADD213PD all64xbd6ae431d8fa0073<>+0(SB), Y2, Y3
-	VFMADD213PD all64x3de6123cb28e15b3<>+0(SB), Y2, Y3
-	VFMADD213PD all64xbe5ae6454cb56c4b<>+0(SB), Y2, Y3
-	VFMADD213PD all64x3ec71de3a5287c63<>+0(SB), Y2, Y3
-	VFMADD213PD all64xbf2a01a01a0148bc<>+0(SB), Y2, Y3
-	VFMADD213PD all64x3f811111111110c1<>+0(SB), Y2, Y3
-	VFMADD213PD all64xbfc5555555555555<>+0(SB), Y2, Y3
-	VMULPD      Y2, Y0, Y2
-	VFMADD231PD Y3, Y2, Y0
-	VMINPD      all64x3ff0000000000000<>+0(SB), Y0, Y0
-	VMAXPD      all64xbff0000000000000<>+0(SB), Y0, Y0
-	VPSLLQ      $0x3f, Y1, Y1
-	VXORPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (AX)(BX*1)
-	ADDQ        $0x00000020, BX
-	SUBQ        $0x00000004, SI
-	JGE         block1
-
-block1End:
-	ADDQ        $0x00000004, SI
-	TESTQ       SI, SI
-	JZ          blockDone
-	LEAQ        edge<>+32(SB), DI
-	SHLQ        $0x03, SI
-	SUBQ        SI, DI
-	VMOVUPD     (DI), Y0
-	VMASKMOVPD  (CX)(BX*1), Y0, Y1
-	VANDPD      all64x7fffffffffffffff<>+0(SB), Y1, Y1
-	VPCMPGTD    all64x41cfffff00000000<>+0(SB), Y1, Y2
-	VMOVMSKPD   Y2, CX
-	TESTL       CX, CX
-	JNZ         stop
-	VMOVUPD     all64x3fe0000000000000<>+0(SB), Y2
-	VFMSUB231PD all64x3fd45f306dc9c883<>+0(SB), Y1, Y2
-	VADDPD      all64x4338000000000000<>+0(SB), Y2, Y2
-	VSUBPD      all64x4338000000000000<>+0(SB), Y2, Y3
-	VADDPD      all64x3fe0000000000000<>+0(SB), Y3, Y3
-	VFMSUB231PD all64x400921fb54442d18<>+0(SB), Y3, Y1
-	VFMADD231PD all64x3ca1a62633145c07<>+0(SB), Y3, Y1
-	VFMADD231PD all64xb92f1976b7ed8fbc<>+0(SB), Y3, Y1
-	VMULPD      Y1, Y1, Y3
-	VMOVUPD     all64x3ce8829a202d9b03<>+0(SB), Y4
-	VFMADD213PD all64xbd6ae431d8fa0073<>+0(SB), Y3, Y4
-	VFMADD213PD all64x3de6123cb28e15b3<>+0(SB), Y3, Y4
-	VFMADD213PD all64xbe5ae6454cb56c4b<>+0(SB), Y3, Y4
-	VFMADD213PD all64x3ec71de3a5287c63<>+0(SB), Y3, Y4
-	VFMADD213PD all64xbf2a01a01a0148bc<>+0(SB), Y3, Y4
-	VFMADD213PD all64x3f811111111110c1<>+0(SB), Y3, Y4
-	VFMADD213PD all64xbfc5555555555555<>+0(SB), Y3, Y4
-	VMULPD      Y3, Y1, Y3
-	VFMADD231PD Y4, Y3, Y1
-	VMINPD      all64x3ff0000000000000<>+0(SB), Y1, Y1
-	VMAXPD      all64xbff0000000000000<>+0(SB), Y1, Y1
-	VPSLLQ      $0x3f, Y2, Y2
-	VXORPD      Y2, Y1, Y1
-	VMASKMOVPD  Y1, Y0, (AX)(BX*1)
-
-blockDone:
-	MOVQ DX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-stop:
-	SHRQ $0x03, BX
-	MOVQ BX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-DATA all64x41cfffff00000000<>+0(SB)/8, $0x41cfffff00000000
-DATA all64x41cfffff00000000<>+8(SB)/8, $0x41cfffff00000000
-DATA all64x41cfffff00000000<>+16(SB)/8, $0x41cfffff00000000
-DATA all64x41cfffff00000000<>+24(SB)/8, $0x41cfffff00000000
-GLOBL all64x41cfffff00000000<>(SB), RODATA|NOPTR, $32
-
 // func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·sincosF64AVX2(SB), NOSPLIT, $0-40
@@ -9933,6 +9191,12 @@ stop:
 	MOVQ SI, ret+32(FP)
 	VZEROUPPER
 	RET
+
+DATA all64x41cfffff00000000<>+0(SB)/8, $0x41cfffff00000000
+DATA all64x41cfffff00000000<>+8(SB)/8, $0x41cfffff00000000
+DATA all64x41cfffff00000000<>+16(SB)/8, $0x41cfffff00000000
+DATA all64x41cfffff00000000<>+24(SB)/8, $0x41cfffff00000000
+GLOBL all64x41cfffff00000000<>(SB), RODATA|NOPTR, $32
 
 // func logELUF64AVX2(dst *float64, x *float64, n int)
 // Requires: AVX, AVX2, FMA3

@@ -19,7 +19,7 @@ type call[T dense.Float] struct {
 
 // Causal queries are those of the last tokens, and each sees the tokens up to its own.
 func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
-	x.s, x.dst, x.q, x.group, x.causal = s, dst, q, s.heads/s.keyHeads, causal
+	x.s, x.dst, x.q, x.group, x.causal = s, dst, q, s.of.Heads/s.of.KeyHeads, causal
 	x.places = scratch.Resize(x.places, q.Rows*x.group)
 	for i := range x.places {
 		x.places[i] = s.tokens() - 1
@@ -33,7 +33,7 @@ func (x *call[T]) end() { x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix
 
 // vector returns the part of m that belongs to query i of a head of keys.
 func (x *call[T]) vector(m dense.Matrix[T], h, i int) []T {
-	return layout.Head(m, h*x.group+i%x.group, x.s.heads).Row(i / x.group)
+	return layout.Head(m, h*x.group+i%x.group, x.s.of.Heads).Row(i / x.group)
 }
 
 func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matrix[T] {
@@ -46,7 +46,7 @@ func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matr
 }
 
 func (x *call[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
-	m := mask[T](x.s.places, token)
+	m := mask[T](x.s.of.Places, token)
 	m.Places = x.places
 	t.AddSeen(k, v, m, first)
 }
@@ -61,4 +61,4 @@ func share(little bool, pieces int, t parallel.Task) {
 	}
 }
 
-func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.scores[h*x.group+i%x.group] }
+func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.of.Scores[h*x.group+i%x.group] }

@@ -42,10 +42,10 @@ func (w *choice[T]) begin(c *chooser[T], h, row int) {
 	s := c.on.s
 	w.of, w.h, w.first = c, h, row*c.on.group
 	w.place = c.on.places[w.first]
-	w.low, w.open = s.places.first(w.place), s.closedOf(w.place+1)
+	w.low, w.open = s.of.Places.first(w.place), s.closedOf(w.place+1)
 	w.near = min(w.open, (w.place+1-Segment)/Segment*Segment)
 	down := min(w.low/Segment*Segment, w.open)
-	sinks := min((min(s.places.Sinks, w.low)+Segment-1)/Segment*Segment, w.open)
+	sinks := min((min(s.of.Places.Sinks, w.low)+Segment-1)/Segment*Segment, w.open)
 	w.runs = [2]run{{0, sinks}, {down, w.open}}
 	w.tokens = sinks + w.open - down
 	w.round()
@@ -59,7 +59,7 @@ func (w *choice[T]) round() {
 	words := scan.SignTableWords(keys.order)
 	w.tables = scratch.Resize(w.tables, n*words)
 	sizeDigits(&w.digits, keys, c.widths, n)
-	scale := c.on.s.scores[0].Scale
+	scale := c.on.s.of.Scores[0].Scale
 	for g := range n {
 		rotated, step, sum := w.roundQuery(keys, c.widths, c.on.vector(c.on.q, w.h, w.first+g), &w.digits, g)
 		w.factors[g], w.offsets[g] = float32(step*scale), float32(sum)
@@ -111,7 +111,7 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c.of.fetch(w.places)
 	w.sumRest(scores)
 	w.sums[1].total = 0
-	w.tile = tiles.NewTile(on.s.scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
+	w.tile = tiles.NewTile(on.s.of.Scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
 	c.of.read(w, g)
 	ok := w.combined.output(dst, on.scores(w.h, w.first+g), &c.sides[1], w.tile, 0, w.sums[:], 1)
 	w.tile.Release()
@@ -131,12 +131,12 @@ func (w *choice[T]) token(i int) int {
 
 func (w *choice[T]) bias(scores []float32) {
 	s := w.of.on.s
-	if s.scores[0].Softcap != 0 {
+	if s.of.Scores[0].Softcap != 0 {
 		w.memory = scratch.Resize(w.memory, len(scores))
-		tiles.CapRow(s.scores[0], scores, w.memory)
+		tiles.CapRow(s.of.Scores[0], scores, w.memory)
 	}
-	for i := 0; s.places.Slope != 0 && i < len(scores); i += Segment {
-		slant(scores[i:i+Segment], float32(s.places.Slope), w.place-w.token(i))
+	for i := 0; s.of.Places.Slope != 0 && i < len(scores); i += Segment {
+		slant(scores[i:i+Segment], float32(s.of.Places.Slope), w.place-w.token(i))
 	}
 }
 
@@ -144,7 +144,7 @@ func (w *choice[T]) bias(scores []float32) {
 // the last tokens, which are read as well, and of tokens that the queries do not see.
 func (w *choice[T]) must(scores []float32) {
 	w.read = w.read[:0]
-	sinks := min(w.of.on.s.places.Sinks, w.low)
+	sinks := min(w.of.on.s.of.Places.Sinks, w.low)
 	for i := range scores[:min(firstTokens, sinks)] {
 		w.read = append(w.read, i)
 	}

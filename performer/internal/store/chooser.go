@@ -112,10 +112,10 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 		return
 	}
 	c.of, c.on, c.slabs = of, on, l
-	rows, heads, width := on.q.Rows, on.s.keyHeads, on.group*on.s.dims[1]
+	rows, heads, width := on.q.Rows, on.s.of.KeyHeads, on.group*on.s.dims[1]
 	c.out = scratch.Resize(c.out, rows*heads*width)
 	c.done, c.trial = scratch.Resize(c.done, rows*heads), scratch.Resize(c.trial, rows*heads)
-	share(on.s.tokens()*on.s.heads < fewChosen, len(c.done), c)
+	share(on.s.tokens()*on.s.of.Heads < fewChosen, len(c.done), c)
 	for from, to := 0, 0; from < rows; from = to {
 		c.skip = c.done[from*heads:][:heads]
 		for to = from + 1; to < rows && slices.Equal(c.skip, c.done[to*heads:][:heads]); {
@@ -145,7 +145,7 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 
 func (c *chooser[T]) measure(piece int) {
 	on := c.on
-	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads
+	row, h := piece/on.s.of.KeyHeads, piece%on.s.of.KeyHeads
 	dv, seen := on.s.dims[1], c.seen(row)
 	for g := range on.group {
 		var square, norm float64
@@ -159,7 +159,7 @@ func (c *chooser[T]) measure(piece int) {
 
 func (c *chooser[T]) skips(h int) bool { return c.skip != nil && c.skip[h] }
 
-func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[row*c.on.group]) }
+func (c *chooser[T]) seen(row int) int { return c.on.s.of.Places.seen(c.on.places[row*c.on.group]) }
 
 // fewChosen is the number of scores from which on processors share the heads.
 const fewChosen = 1 << 11
@@ -168,9 +168,9 @@ const fewChosen = 1 << 11
 // keys are measured at different tokens of a segment.
 func (c *chooser[T]) Piece(piece int) {
 	on := c.on
-	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads
+	row, h := piece/on.s.of.KeyHeads, piece%on.s.of.KeyHeads
 	seen, ok := c.seen(row), true
-	trial := c.paced && on.causal && on.places[row*on.group]%Segment == h*Segment/on.s.keyHeads%Segment
+	trial := c.paced && on.causal && on.places[row*on.group]%Segment == h*Segment/on.s.of.KeyHeads%Segment
 	for i := range on.group {
 		keys := c.paces[h*on.group+i].reads(seen, trial)
 		ok = ok && keys > 0 && seen > keys+More

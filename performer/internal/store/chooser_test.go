@@ -106,12 +106,12 @@ func (o *operations) rest(q []float64) (estimates map[int]float64, means map[int
 			}
 		}
 		factor := floats.Dot(y, y) / sum
-		want := s.scores[0].Scale * (ofMean + factor*product)
-		tolerance := s.scores[0].Scale * (factor*(bytes*float64(order)/8+floats.Norm(rotated, 1)/256+uncertain) + 0.02*floats.Norm(q, 2))
-		if c := s.scores[0].Softcap; c != 0 {
+		want := s.of.Scores[0].Scale * (ofMean + factor*product)
+		tolerance := s.of.Scores[0].Scale * (factor*(bytes*float64(order)/8+floats.Norm(rotated, 1)/256+uncertain) + 0.02*floats.Norm(q, 2))
+		if c := s.of.Scores[0].Softcap; c != 0 {
 			want = c * math.Tanh(want/c)
 		}
-		want -= s.places.Slope * float64(last-token)
+		want -= s.of.Places.Slope * float64(last-token)
 		if !(math.Abs(want-float64(got[i])) <= tolerance) {
 			require.InDelta(o.t, want, float64(got[i]), tolerance, "token %d of %d", token, len(o.k))
 		}

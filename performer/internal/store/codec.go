@@ -65,7 +65,7 @@ type parameter struct {
 func (p parameter) String() string { return fmt.Sprintf("%s = %v", p.name, p.value) }
 
 func (s *Store[T]) parameters() (all []string) {
-	for _, p := range append([]parameter{{"linear attention", s.segments == nil}, {"heads of an attention", s.heads}}, s.content.parameters(s)...) {
+	for _, p := range append([]parameter{{"linear attention", s.segments == nil}, {"heads of an attention", s.of.Heads}}, s.content.parameters(s)...) {
 		all = append(all, p.String())
 	}
 	return all
@@ -85,11 +85,12 @@ func (s *Store[T]) check(of string, parameters []string, marks []float64) error 
 }
 
 // Check returns an error unless other can be merged.
-func (s *Store[T]) Check(other *Store[T]) error {
+func (s *Store[T]) Check(tokens Tokens[T]) error {
+	other := tokens.(*Store[T])
 	if err := s.check("other", other.parameters(), other.content.marks()); err != nil {
 		return err
 	}
-	if s.places.drops() || s.places.Slope != 0 {
+	if s.of.Places.drops() || s.of.Places.Slope != 0 {
 		return errors.New("performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places")
 	}
 	return nil
@@ -97,11 +98,11 @@ func (s *Store[T]) Check(other *Store[T]) error {
 
 func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
-		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores[0].Scale}, {"Softcap", s.scores[0].Softcap},
-		{"Unnormalised", s.scores[0].Unnormalised}, {"Window", s.places.Window}, {"Sinks", s.places.Sinks}, {"Chunk", s.places.Chunk}, {"Slope", s.places.Slope},
+		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.of.Scores[0].Scale}, {"Softcap", s.of.Scores[0].Softcap},
+		{"Unnormalised", s.of.Scores[0].Unnormalised}, {"Window", s.of.Places.Window}, {"Sinks", s.of.Places.Sinks}, {"Chunk", s.of.Places.Chunk}, {"Slope", s.of.Places.Slope},
 	}
-	for h := range s.heads {
-		p = append(p, parameter{"SinkWeight", s.scores[h].Sink})
+	for h := range s.of.Heads {
+		p = append(p, parameter{"SinkWeight", s.of.Scores[h].Sink})
 	}
 	return p
 }
@@ -112,8 +113,8 @@ type runs struct{ sinks, from, closed int }
 func (s *Store[T]) runsOf(tokens int) runs {
 	r := runs{closed: s.closedOf(tokens)}
 	up := func(n int) int { return min((n+Segment-1)/Segment*Segment, r.closed) }
-	if s.places.drops() {
-		r.sinks, r.from = up(s.places.Sinks), up(s.places.needed(tokens, 0)-Segment+1)
+	if s.of.Places.drops() {
+		r.sinks, r.from = up(s.of.Places.Sinks), up(s.of.Places.needed(tokens, 0)-Segment+1)
 	}
 	if r.from <= r.sinks {
 		r.sinks, r.from = 0, 0
@@ -145,7 +146,7 @@ func (s *Store[T]) counts(tokens int) counts {
 		for i := range c {
 			c[i] *= float64((r.sinks + r.closed - r.from) / Segment)
 		}
-		add[T](&c, (tokens-r.closed)*s.keyHeads*(s.dims[0]+s.dims[1]))
+		add[T](&c, (tokens-r.closed)*s.of.KeyHeads*(s.dims[0]+s.dims[1]))
 	}
 	return c
 }
@@ -156,7 +157,7 @@ func (s *Store[T]) Inspect(r Recipe, tokens int) error {
 		return err
 	}
 	got, want := counts{float64(len(r.Words)), float64(len(r.Singles)), float64(len(r.Doubles))}, s.counts(tokens)
-	if paces := s.heads * numbersOfPace; s.segments != nil && got[2] == want[2]+float64(paces) {
+	if paces := s.of.Heads * numbersOfPace; s.segments != nil && got[2] == want[2]+float64(paces) {
 		for _, x := range r.Doubles[len(r.Doubles)-paces:] {
 			if !(x >= 0 && x <= math.MaxFloat64) {
 				return fmt.Errorf("performer: state with a measured error of %v", x)
@@ -186,6 +187,6 @@ func (s *Store[T]) Decode(r Recipe, tokens int) {
 	}
 	for ; s.segments != nil && s.segments.choosing().paced && len(r.Doubles) > 0; r.Doubles = r.Doubles[numbersOfPace:] {
 		paces := s.segments.choosing().paces
-		paces[s.heads-len(r.Doubles)/numbersOfPace].set(r.Doubles)
+		paces[s.of.Heads-len(r.Doubles)/numbersOfPace].set(r.Doubles)
 	}
 }

@@ -61,21 +61,19 @@ func newSide[T dense.Float](d, bits int) side[T] {
 
 type run struct{ from, to int }
 
-// newCodes returns an empty store of exact attention with codes of so many bits, for the given
-// numbers of heads of queries and of keys, and dimensions d of keys and dv of values.
-func newCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
-	c, keep := new(codes[T]), Segment
-	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
+func newCodes[T dense.Float](o Exact) (*Store[T], error) {
+	c, keep, keyHeads := new(codes[T]), Segment, o.KeyHeads
+	dims, bits := [2]int{o.D, o.DV}, [2]int{o.KeyBits, o.ValueBits}
 	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {
 		return nil, err
 	}
 	for i, d := range dims {
 		c.sides[i] = newSide[T](d, bits[i])
 	}
-	c.widths = slices.Compact([]int{min(keyBits, 8), 8})
-	c.chooser = newChooser(topK, c.sides, c.widths)
+	c.widths = slices.Compact([]int{min(o.KeyBits, 8), 8})
+	c.chooser = newChooser(o.TopK, c.sides, c.widths)
 	sides, choosing := c.sides, c.chooser.given != nil
-	c.slabs = newSlabs(keyHeads, Segment, places, func(room int) *slab[T] {
+	c.slabs = newSlabs(keyHeads, Segment, o.Places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for i, x := range sides {
 			s.codes[i] = newRows(s, x.bits, x.order, 1, keyHeads*room)
@@ -86,24 +84,24 @@ func newCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, plac
 		}
 		return s
 	})
-	if places.drops() {
+	if o.Places.drops() {
 		keep = 0
 	}
-	return newStore(c, scores, places, heads, keyHeads, dims, Segment, keep), c.checkMemory(places)
+	return newStore(c, o, Segment, keep), c.checkMemory(o.Places)
 }
 
 func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	for at := 0; at < n; at += Segment {
 		token := s.closed + at
 		c.encoding = encoding[T]{&c.sides, c.open(token, Segment), token % c.size, in, from + at}
-		parallel.Do(s.keyHeads, &c.encoding)
-		c.chooser.make(c.encoding.into, c.encoding.place, Segment, s.keyHeads)
+		parallel.Do(s.of.KeyHeads, &c.encoding)
+		c.chooser.make(c.encoding.into, c.encoding.place, Segment, s.of.KeyHeads)
 	}
 	c.encoding = encoding[T]{}
 }
 
 func (c *codes[T]) together(s *Store[T]) int {
-	if s.places.drops() { // each query sees other first tokens
+	if s.of.Places.drops() { // each query sees other first tokens
 		return 1
 	}
 	if n := s.run + s.keep - 1 - s.open; n > 0 {
@@ -120,9 +118,9 @@ func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 
 func (c *codes[T]) whole(from, to int) {
 	s := c.s
-	low := s.places.first(s.tokens() - 1)
+	low := s.of.Places.first(s.tokens() - 1)
 	c.pieces = c.pieces[:0]
-	for _, r := range [...]run{{0, min(s.places.Sinks, low)}, {low, s.closed}} {
+	for _, r := range [...]run{{0, min(s.of.Places.Sinks, low)}, {low, s.closed}} {
 		for from, to := r.from, min(r.to, s.closed); from < to; {
 			next := min((from/pieceRows+1)*pieceRows, to)
 			c.pieces = append(c.pieces, run{from, next})
@@ -138,15 +136,15 @@ func (c *codes[T]) whole(from, to int) {
 
 func (c *codes[T]) outputs() {
 	s := c.s
-	n := s.keyHeads * len(c.pieces) * c.count
+	n := s.of.KeyHeads * len(c.pieces) * c.count
 	c.sums, c.memory = scratch.Resize(c.sums, n), scratch.Resize(c.memory, n*c.sides[1].order)
-	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
+	c.tiles = scratch.Resize(c.tiles, s.of.KeyHeads)
 	elements := s.tokens() * (s.dims[0] + s.dims[1]) * c.count
 	if len(c.pieces) > 0 {
 		c.round()
 	}
-	share(elements < fewCodes/s.keyHeads, s.keyHeads*(len(c.pieces)+1), c)
-	for h := range s.keyHeads {
+	share(elements < fewCodes/s.of.KeyHeads, s.of.KeyHeads*(len(c.pieces)+1), c)
+	for h := range s.of.KeyHeads {
 		if c.chooser.skips(h) {
 			continue
 		}
@@ -167,7 +165,7 @@ func (c *codes[T]) Piece(i int) {
 	if piece == len(c.pieces) {
 		q := c.queries(&w.queries, h, c.first, c.first+c.count)
 		k, v := c.s.recent(h)
-		c.tiles[h] = tiles.NewTile(c.s.scores[0], q, c.s.dims[1])
+		c.tiles[h] = tiles.NewTile(c.s.of.Scores[0], q, c.s.dims[1])
 		c.add(c.tiles[h], k, v, c.s.closed, c.first)
 	} else {
 		w.begin(c, h)
@@ -182,10 +180,10 @@ type rounding[T dense.Float] codes[T]
 
 func (c *codes[T]) round() {
 	s := c.s
-	n := s.keyHeads * c.count
+	n := s.of.KeyHeads * c.count
 	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
 	sizeDigits(&c.digits, &c.sides[0], c.widths, n)
-	share(n*c.sides[0].order < fewCodes/64, s.keyHeads, (*rounding[T])(c))
+	share(n*c.sides[0].order < fewCodes/64, s.of.KeyHeads, (*rounding[T])(c))
 }
 
 func (r *rounding[T]) Piece(h int) {
@@ -194,7 +192,7 @@ func (r *rounding[T]) Piece(h int) {
 	for i := range c.count {
 		at := h*c.count + i
 		_, step, sum := w.roundQuery(&c.sides[0], c.widths, c.vector(c.q, h, c.first+i), &c.digits, at)
-		c.factors[at], c.offsets[at] = float32(step*c.s.scores[0].Scale), float32(sum)
+		c.factors[at], c.offsets[at] = float32(step*c.s.of.Scores[0].Scale), float32(sum)
 	}
 	pool.Put(&works, w)
 }
@@ -235,7 +233,7 @@ func (c *codes[T]) exactly(dst []T, h, i int) {
 	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, len(dst))
 		c.decoded(smaller, q, h, i, coded.Smaller)
-		coded.Mend(c.s.scores[0], out, smaller)
+		coded.Mend(c.s.of.Scores[0], out, smaller)
 	}
 }
 
@@ -289,7 +287,7 @@ func (c *codes[T]) clone(closed int) content[T] {
 
 func (c *codes[T]) save(s *Store[T], to *Saved[T]) {
 	if to.tail.room() == 0 {
-		to.tail = newGroups[T](s.keyHeads, s.run+s.keep, s.dims)
+		to.tail = newGroups[T](s.of.KeyHeads, s.run+s.keep, s.dims)
 	}
 	to.tail.copy(0, &s.tail, 0, s.open)
 }

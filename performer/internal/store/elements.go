@@ -18,21 +18,19 @@ type elements[T dense.Float] struct {
 	rows  int // queries of a piece
 }
 
-// newElements returns an empty store of exact attention for the given numbers of heads of queries
-// and of keys, for points of dimension d and values of dimension dv.
-func newElements[T dense.Float](scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
-	dims := [2]int{d, dv}
+func newElements[T dense.Float](o Exact) (*Store[T], error) {
+	dims, keyHeads := [2]int{o.D, o.DV}, o.KeyHeads
 	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
 		return nil, err
 	}
 	e := new(elements[T])
-	e.chooser = newChooser(topK, [2]side[T]{}, []int{8})
+	e.chooser = newChooser(o.TopK, [2]side[T]{}, []int{8})
 	choosing := e.chooser.given != nil
 	for i := 0; i < len(dims) && choosing; i++ {
 		e.chooser.sides[i] = newSide[T](dims[i], 0)
 	}
 	sides := e.chooser.sides
-	e.slabs = newSlabs(keyHeads, tiles.Keys, places, func(room int) *slab[T] {
+	e.slabs = newSlabs(keyHeads, tiles.Keys, o.Places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for side, d := range dims {
 			s.elements[side] = newColumn[T](s, d, 1, keyHeads*room)
@@ -42,7 +40,7 @@ func newElements[T dense.Float](scores []tiles.Scores, places Places, topK []Top
 		}
 		return s
 	})
-	return newStore(e, scores, places, heads, keyHeads, dims, tiles.Keys, 0), e.checkMemory(places)
+	return newStore(e, o, tiles.Keys, 0), e.checkMemory(o.Places)
 }
 
 func (e *elements[T]) close(s *Store[T], in *groups[T], from, n int) {
@@ -53,7 +51,7 @@ func (e *elements[T]) close(s *Store[T], in *groups[T], from, n int) {
 				dense.Copy(dense.Of(s.run, d, into.elements[side].of(h*into.room+place, s.run)), x.RowRange(from+at, from+at+s.run))
 			}
 		}
-		e.chooser.make(into, place, s.run, s.keyHeads)
+		e.chooser.make(into, place, s.run, s.of.KeyHeads)
 	}
 }
 
@@ -69,8 +67,8 @@ func (e *elements[T]) of(h int, p tiles.Part) (k, v dense.Matrix[T]) {
 }
 
 func (e *elements[T]) together(s *Store[T]) int {
-	if s.places.drops() {
-		return s.places.spare()
+	if s.of.Places.drops() {
+		return s.of.Places.spare()
 	}
 	return math.MaxInt
 }
@@ -87,12 +85,12 @@ func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 func (e *elements[T]) whole(from, to int) {
 	s := e.s
 	e.first, e.count = from*e.group, (to-from)*e.group
-	e.mask = mask[T](s.places, 0)
+	e.mask = mask[T](s.of.Places, 0)
 	e.mask.Places, e.rows = e.places, tiles.Queries(e.count)
-	if s.places.drops() {
+	if s.of.Places.drops() {
 		e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
 	}
-	share(to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements, e.blocks()*s.keyHeads, e)
+	share(to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements, e.blocks()*s.of.KeyHeads, e)
 }
 
 func (e *elements[T]) blocks() int { return (e.count + e.rows - 1) / e.rows }
@@ -104,7 +102,7 @@ func (e *elements[T]) Piece(i int) {
 	}
 	w := pool.Get[work[T]](&works)
 	q := e.queries(&w.queries, h, first, min(first+e.rows, e.first+e.count))
-	t := tiles.NewTile(e.s.scores[0], q, e.s.dims[1])
+	t := tiles.NewTile(e.s.of.Scores[0], q, e.s.dims[1])
 	for _, p := range t.Parts(&e.mask, first, e.s.tokens()) {
 		k, v := e.of(h, p)
 		t.AddPart(k, v, &e.mask, first, p)
@@ -121,7 +119,7 @@ func (e *elements[T]) merge(s *Store[T], other content[T], closed int) {
 	for at := 0; at < closed; at += s.run {
 		for side, d := range s.dims {
 			in[side] = in[side][:0]
-			for h := range s.keyHeads {
+			for h := range s.of.KeyHeads {
 				from, row := other.(*elements[T]).at(at, h)
 				in[side] = append(in[side], dense.Of(s.run, d, from.elements[side].of(row, s.run)))
 			}
@@ -138,7 +136,7 @@ func (e *elements[T]) save(*Store[T], *Saved[T]) {}
 
 func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 	if closed < s.closed && open > 0 {
-		for h := range s.keyHeads {
+		for h := range s.of.KeyHeads {
 			from, row := e.at(closed, h)
 			for side := range s.tail {
 				copy(s.tail[side][h].RowRange(0, open).Data, from.elements[side].of(row, open))
@@ -170,7 +168,7 @@ func (e *elements[T]) read(w *choice[T], g int) {
 			copy(to.Row(j), at.slab.elements[side].of(at.row, 1))
 		}
 	}
-	if s.places.Slope == 0 {
+	if s.of.Places.Slope == 0 {
 		w.tile.Add(tokens[0], tokens[1])
 	} else {
 		for j, at := range w.read {

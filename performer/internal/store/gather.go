@@ -65,12 +65,12 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	w.factors, w.offsets, w.digits = factors, offsets, digits
 
 	s, x := c.s, w.scores
-	if s.scores[0].Softcap != 0 {
+	if s.of.Scores[0].Softcap != 0 {
 		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(s.scores[0], x, w.memory)
+		tiles.CapRow(s.of.Scores[0], x, w.memory)
 	}
-	for j := 0; s.places.Slope != 0 && j < n; j++ {
-		x[j] -= float32(s.places.Slope) * float32(w.place-w.token(w.read[j]))
+	for j := 0; s.of.Places.Slope != 0 && j < n; j++ {
+		x[j] -= float32(s.of.Places.Slope) * float32(w.place-w.token(w.read[j]))
 	}
 	r := &w.sums[1]
 	r.lift, r.peak = 1, max(vecmath.Peak(x), -math.MaxFloat32)

@@ -119,7 +119,7 @@ func inputs() []input {
 // exact outputs. A window, if any, has all tokens.
 func errorOf[T dense.Float](x input, keyBits, valueBits, window int) float64 {
 	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
-	s := must.Have(newCodes[T](keyBits, valueBits, []tiles.Scores{scores}, Places{Window: window}, nil, 1, 1, inputDim, inputDim))
+	s := must.Have(newCodes[T](Exact{keyBits, valueBits, []tiles.Scores{scores}, Places{Window: window}, nil, 1, 1, inputDim, inputDim}))
 	narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
 	s.Append(narrow(x.k), narrow(x.v))
 	out := dense.New[T](x.q.Rows, x.v.Cols)

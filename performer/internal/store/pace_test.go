@@ -21,7 +21,7 @@ func TestFilesOfPaces(t *testing.T) {
 	rng := rand.New(densetest.Source(821))
 	x := densetest.Normal[float64](rng, n, d, 0, 1)
 	store := func(tolerance float64) *Store[float64] {
-		return must.Have(newElements[float64]([]tiles.Scores{{Scale: 1}}, Places{}, []TopK{{40, tolerance}}, 1, 1, d, d))
+		return must.Have(newElements[float64](Exact{0, 0, []tiles.Scores{{Scale: 1}}, Places{}, []TopK{{40, tolerance}}, 1, 1, d, d}))
 	}
 	s := store(0.2)
 	s.Step(dense.New[float64](n, d), x, x, x)

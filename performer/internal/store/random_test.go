@@ -17,10 +17,7 @@ import (
 // newOf returns a store with codes of so many bits, or with elements for 0, whose queries choose
 // topK keys, or read all for 0.
 func newOf[T dense.Float](bits [2]int, topK int, scores []tiles.Scores, places Places, d, dv int) *Store[T] {
-	if bits[0] == 0 {
-		return must.Have(newElements[T](scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))
-	}
-	return must.Have(newCodes[T](bits[0], bits[1], scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))
+	return must.Have(newTokens[T](Exact{bits[0], bits[1], scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv}))
 }
 
 // After random operations outputs are plain attention over decoded rows, and decoded rows are near
@@ -148,7 +145,7 @@ func (o *operations) append(k, v dense.Matrix[float64]) {
 
 func (o *operations) some(empty func() *Store[float64]) {
 	s := o.s
-	if len(o.k) > 1000 && (s.places.reach() < 300 || len(o.k) > 2000) {
+	if len(o.k) > 1000 && (s.of.Places.reach() < 300 || len(o.k) > 2000) {
 		s.Reset()
 		o.k, o.v, o.marks = nil, nil, nil
 	}
@@ -175,7 +172,7 @@ func (o *operations) some(empty func() *Store[float64]) {
 		if !s.Holds(&m.saved, len(m.k)) {
 			n := len(m.k)
 			replaced := len(o.k) < n || n > 0 && &o.k[n-1][0] != &m.k[n-1][0]
-			require.True(o.t, replaced || n < len(o.k)-s.places.spare() && s.places.drops(), "%d of %d tokens", n, len(o.k))
+			require.True(o.t, replaced || n < len(o.k)-s.of.Places.spare() && s.of.Places.drops(), "%d of %d tokens", n, len(o.k))
 			return
 		}
 		s.Restore(&m.saved, len(m.k))
@@ -194,7 +191,7 @@ func (o *operations) some(empty func() *Store[float64]) {
 		other.append(k, v)
 		other.s.Append(k, v)
 		if s.Check(other.s) != nil {
-			require.True(o.t, s.places.drops() || s.places.Slope != 0)
+			require.True(o.t, s.of.Places.drops() || s.of.Places.Slope != 0)
 			return
 		}
 		a, b := s.closed, other.s.closed
@@ -210,7 +207,7 @@ func (o *operations) some(empty func() *Store[float64]) {
 		c := s.Clone()
 		k, v := o.normal()
 		s.Append(k, v)
-		o.s, o.marks = c, nil
+		o.s, o.marks = c.(*Store[float64]), nil
 	}
 	require.Equal(o.t, len(o.k), o.s.tokens())
 	if len(o.k) > 0 && o.rng.IntN(4) == 0 {
@@ -229,10 +226,10 @@ func (o *operations) check(q, got []float64) {
 	rest, means := o.rest(q)
 	for i := range o.k {
 		key, value := make([]float64, o.d), make([]float64, o.dv)
-		if s.places.Window > 0 && i >= s.places.Sinks && i < last-s.places.Window {
+		if s.of.Places.Window > 0 && i >= s.of.Places.Sinks && i < last-s.of.Places.Window {
 			continue
 		}
-		if c := s.places.Chunk; c > 0 && i/c != last/c {
+		if c := s.of.Places.Chunk; c > 0 && i/c != last/c {
 			continue
 		}
 		bits, order := [2]int{64, 64}, [2]int{o.d, o.dv}
@@ -260,11 +257,11 @@ func (o *operations) check(q, got []float64) {
 				require.LessOrEqual(o.t, distance, near, "token %d of %d", i, len(o.k))
 			}
 		}
-		score := s.scores[0].Scale * floats.Dot(q, key)
-		if c := s.scores[0].Softcap; c != 0 {
+		score := s.of.Scores[0].Scale * floats.Dot(q, key)
+		if c := s.of.Scores[0].Softcap; c != 0 {
 			score = c * math.Tanh(score/c)
 		}
-		w := math.Exp(score - s.places.Slope*float64(last-i))
+		w := math.Exp(score - s.of.Places.Slope*float64(last-i))
 		if estimate, ok := rest[i]; ok {
 			w, value = math.Exp(estimate), means[i/Segment]
 		}
@@ -272,7 +269,7 @@ func (o *operations) check(q, got []float64) {
 		size += w * floats.Norm(value, 2)
 		total += w
 	}
-	if s.scores[0].Unnormalised {
+	if s.of.Scores[0].Unnormalised {
 		total = 1
 	}
 	for l := range sum {

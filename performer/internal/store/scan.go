@@ -128,7 +128,7 @@ var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
 func (w *work[T]) begin(c *codes[T], h int) {
 	w.factors, w.offsets = c.factors[h*c.count:][:c.count], c.offsets[h*c.count:][:c.count]
 	for width, digits := range c.digits {
-		size := len(digits) / c.s.keyHeads
+		size := len(digits) / c.s.of.KeyHeads
 		w.digits[width] = digits[h*size:][:size]
 	}
 }
@@ -164,11 +164,11 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 // weigh replaces products by weights over exp(peak), after it has raised the peak and rescaled the
 // sums, of which blocks are those of earlier segments.
 func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n int, means, blocks []float32) {
-	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
+	row, slope := w.scores[i*n:][:n], float32(c.s.of.Places.Slope)
 	w.score(keys, row, i, at, means)
-	if c.s.scores[0].Softcap != 0 {
+	if c.s.of.Scores[0].Softcap != 0 {
 		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(c.s.scores[0], row, w.memory)
+		tiles.CapRow(c.s.of.Scores[0], row, w.memory)
 	}
 	for from := 0; slope != 0 && from < n; from += Segment {
 		slant(row[from:min(from+Segment, n)], slope, c.places[c.first+i]-token-from)

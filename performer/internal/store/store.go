@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
-	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Segment is the least number of tokens that close together.
@@ -18,13 +17,11 @@ const Segment = scan.GroupRows
 // Store holds the tokens of some heads with the same attention: closed segments, and then open
 // tokens. A window keeps the sinks, the tokens that later queries see, and tokens for Rollback.
 type Store[T dense.Float] struct {
-	content         content[T]
-	segments        segments[T]    // the content, or nil for sums, which have no open tokens
-	scores          []tiles.Scores // of each head of queries
-	places          Places
-	heads, keyHeads int
-	dims            [2]int // of keys and of values
-	run, keep       int    // tokens that close together, and open tokens that remain
+	content   content[T]
+	segments  segments[T] // the content, or nil for sums, which have no open tokens
+	of        Exact       // for sums, heads and dimensions
+	dims      [2]int      // of keys and of values
+	run, keep int         // tokens that close together, and open tokens that remain
 
 	closed, open int       // numbers of tokens, with those that were dropped
 	first        int       // kept token, apart from sinks
@@ -100,10 +97,10 @@ type segments[T dense.Float] interface {
 	drop(before int) int
 }
 
-func newStore[T dense.Float](c content[T], scores []tiles.Scores, places Places, heads, keyHeads int, dims [2]int, run, keep int) *Store[T] {
-	s := &Store[T]{content: c, scores: scores, places: places, heads: heads, keyHeads: keyHeads, dims: dims, run: run, keep: keep}
+func newStore[T dense.Float](c content[T], o Exact, run, keep int) *Store[T] {
+	s := &Store[T]{content: c, of: o, dims: [2]int{o.D, o.DV}, run: run, keep: keep}
 	s.segments, _ = c.(segments[T])
-	s.given = groups[T]{make([]dense.Matrix[T], keyHeads), make([]dense.Matrix[T], keyHeads)}
+	s.given = groups[T]{make([]dense.Matrix[T], o.KeyHeads), make([]dense.Matrix[T], o.KeyHeads)}
 	return s
 }
 
@@ -136,8 +133,8 @@ func (s *Store[T]) Append(k, v dense.Matrix[T]) {
 		s.closed += k.Rows
 		return
 	}
-	for h := range s.keyHeads {
-		s.given[0][h], s.given[1][h] = layout.Head(k, h, s.keyHeads), layout.Head(v, h, s.keyHeads)
+	for h := range s.of.KeyHeads {
+		s.given[0][h], s.given[1][h] = layout.Head(k, h, s.of.KeyHeads), layout.Head(v, h, s.of.KeyHeads)
 	}
 	s.append(&s.given, k.Rows)
 	clear(s.given[0])
@@ -147,7 +144,7 @@ func (s *Store[T]) Append(k, v dense.Matrix[T]) {
 func (s *Store[T]) append(in *groups[T], n int) {
 	for at := 0; at < n; {
 		if whole := (n - at) / s.run * s.run; s.open+s.keep == 0 && whole > 0 {
-			if s.places.drops() {
+			if s.of.Places.drops() {
 				whole = s.run
 			}
 			s.close(in, at, whole)
@@ -169,7 +166,7 @@ func (s *Store[T]) append(in *groups[T], n int) {
 func (s *Store[T]) grow(n int) {
 	if room := s.tail.room(); n > room {
 		old := s.tail
-		s.tail = newGroups[T](s.keyHeads, min(max(n, 2*room, Segment), s.run+s.keep), s.dims)
+		s.tail = newGroups[T](s.of.KeyHeads, min(max(n, 2*room, Segment), s.run+s.keep), s.dims)
 		s.tail.copy(0, &old, 0, room)
 	}
 }
@@ -184,8 +181,8 @@ func (s *Store[T]) recent(h int) (k, v dense.Matrix[T]) {
 func (s *Store[T]) close(in *groups[T], from, n int) {
 	s.segments.close(s, in, from, n)
 	s.closed += n
-	if s.places.drops() {
-		s.first = s.segments.drop(s.places.needed(s.closed, s.places.spare()))
+	if s.of.Places.drops() {
+		s.first = s.segments.drop(s.of.Places.needed(s.closed, s.of.Places.spare()))
 	}
 }
 
@@ -212,8 +209,8 @@ func (s *Store[T]) Step(dst, q, k, v dense.Matrix[T]) {
 func (s *Store[T]) Reset() { s.Restore(nil, 0) }
 
 // Clone returns a copy, which shares closed segments.
-func (s *Store[T]) Clone() *Store[T] {
-	c := newStore(s.content.clone(s.closed), s.scores, s.places, s.heads, s.keyHeads, s.dims, s.run, s.keep)
+func (s *Store[T]) Clone() Tokens[T] {
+	c := newStore(s.content.clone(s.closed), s.of, s.run, s.keep)
 	c.closed, c.open, c.first = s.closed, s.open, s.first
 	c.grow(s.open)
 	c.tail.copy(0, &s.tail, 0, s.open)
@@ -228,21 +225,28 @@ type Saved[T dense.Float] struct {
 	sums  []saved[T]
 }
 
-func (s *Store[T]) Save(to *Saved[T]) {
+// Save sets to to the tokens so far, and returns it.
+func (s *Store[T]) Save(memory any) any {
+	to, _ := memory.(*Saved[T])
+	if to == nil {
+		to = new(Saved[T])
+	}
 	to.time = s.cuts.time
 	if s.segments != nil {
 		to.paces = append(to.paces[:0], s.segments.choosing().paces...)
 	}
 	s.content.save(s, to)
+	return to
 }
 
 // Holds reports whether the tokens that later queries see are the tokens at the time of Save.
-func (s *Store[T]) Holds(from *Saved[T], tokens int) bool {
-	return s.segments == nil || s.cuts.holds(tokens, from.time) && (s.first == 0 || tokens-1-s.places.reach() >= s.first)
+func (s *Store[T]) Holds(from any, tokens int) bool {
+	return s.segments == nil || s.cuts.holds(tokens, from.(*Saved[T]).time) && (s.first == 0 || tokens-1-s.of.Places.reach() >= s.first)
 }
 
-// Restore returns to the given number of tokens of Save. A nil from has no tokens.
-func (s *Store[T]) Restore(from *Saved[T], tokens int) {
+// Restore returns to the given number of tokens of Save. A nil saved has no tokens.
+func (s *Store[T]) Restore(saved any, tokens int) {
+	from, _ := saved.(*Saved[T])
 	closed := s.closedOf(tokens)
 	s.grow(tokens - closed)
 	s.content.restore(s, from, closed, tokens-closed)
@@ -262,12 +266,12 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 // TopK appends, of each head of queries, the number of keys that the next query reads, or 0 for all
 // keys, and the measured error.
 func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
-	for h := range s.heads {
+	for h := range s.of.Heads {
 		var p pace
 		if s.segments != nil && len(s.segments.choosing().paces) > 0 {
 			p = s.segments.choosing().paces[h]
 		}
-		reads, e := p.reads(s.places.seen(s.tokens()), false), 0.0
+		reads, e := p.reads(s.of.Places.seen(s.tokens()), false), 0.0
 		if reads > 0 {
 			e = p.error()
 		}
@@ -278,9 +282,10 @@ func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
 
 // Merge appends the tokens of another store that Check accepts. Codes of the other store come
 // before the open tokens of both.
-func (s *Store[T]) Merge(other *Store[T]) {
+func (s *Store[T]) Merge(tokens Tokens[T]) {
+	other := tokens.(*Store[T])
 	if s == other {
-		other = s.Clone()
+		other = s.Clone().(*Store[T])
 	}
 	s.content.merge(s, other.content, other.closed)
 	s.append(&other.tail, other.open)

@@ -41,9 +41,8 @@ type saved[T dense.Float] struct {
 	count  int
 }
 
-// newSumsStore returns an empty store of linear attention for the given numbers of heads of queries and
-// of keys, for values of dimension dv.
-func newSumsStore[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*Store[T], error) {
+func newSumsStore[T dense.Float](o Sums[T]) (*Store[T], error) {
+	e, heads, keyHeads, dv := o.Engine, o.Heads, o.KeyHeads, o.DV
 	width := e.Width(dv)
 	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))
 	if err == nil {
@@ -52,7 +51,7 @@ func newSumsStore[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int)
 	if err != nil {
 		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features: %w", dv, keyHeads, e.M, err)
 	}
-	return newStore(newSums(e, heads, keyHeads, dv), nil, Places{}, heads, keyHeads, [2]int{e.D, dv}, 1, 0), nil
+	return newStore(newSums(e, heads, keyHeads, dv), Exact{Heads: heads, KeyHeads: keyHeads, D: e.D, DV: dv}, 1, 0), nil
 }
 
 func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sums[T] {

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Tokens is a Store behind an interface, so that importers do not compile it.
+// Tokens is a Store behind an interface, so that importers do not compile it. Another of Check and
+// Merge, and what Save returns, are of a Store of the same type.
 type Tokens[T dense.Float] interface {
 	Append(k, v dense.Matrix[T])
 	Attend(dst, q dense.Matrix[T])
@@ -28,22 +29,6 @@ type Tokens[T dense.Float] interface {
 	Decode(from Recipe, tokens int)
 }
 
-type stored[T dense.Float] struct{ *Store[T] }
-
-func (s stored[T]) Clone() Tokens[T]             { return stored[T]{s.Store.Clone()} }
-func (s stored[T]) Check(other Tokens[T]) error  { return s.Store.Check(other.(stored[T]).Store) }
-func (s stored[T]) Merge(other Tokens[T])        { s.Store.Merge(other.(stored[T]).Store) }
-func (s stored[T]) Holds(from any, n int) bool   { return s.Store.Holds(from.(*Saved[T]), n) }
-func (s stored[T]) Restore(from any, tokens int) { s.Store.Restore(from.(*Saved[T]), tokens) }
-
-func (s stored[T]) Save(to any) any {
-	if to == nil {
-		to = new(Saved[T])
-	}
-	s.Store.Save(to.(*Saved[T]))
-	return to
-}
-
 // Exact has the keys and values of exact attention: elements, or codes of so many bits.
 type Exact struct {
 	KeyBits, ValueBits int            // 0 for elements
@@ -60,32 +45,24 @@ type Sums[T dense.Float] struct {
 	Heads, KeyHeads, DV int
 }
 
-// NewExact returns an empty store of exact attention.
-func NewExact[T dense.Float](o Exact) (Tokens[T], error) {
-	return door.Choose[T, Tokens[T]](new32, new64, o)
-}
-
-// NewSums returns an empty store of linear attention.
-func NewSums[T dense.Float](o Sums[T]) (Tokens[T], error) {
-	return door.Choose[T, Tokens[T]](new32, new64, o)
+// New returns an empty store of an Exact or of Sums[T].
+func New[T dense.Float](of any) (Tokens[T], error) {
+	return door.Choose[T, Tokens[T]](new32, new64, of)
 }
 
 //go:noinline
-func new32(args any) (any, error) { return newTokens[float32](args) }
+func new32(of any) (any, error) { return newTokens[float32](of) }
 
 //go:noinline
-func new64(args any) (any, error) { return newTokens[float64](args) }
+func new64(of any) (any, error) { return newTokens[float64](of) }
 
-func newTokens[T dense.Float](args any) (s stored[T], err error) {
-	switch o := args.(type) {
-	case Sums[T]:
-		s.Store, err = newSumsStore(o.Engine, o.Heads, o.KeyHeads, o.DV)
-	case Exact:
-		if o.KeyBits == 0 {
-			s.Store, err = newElements[T](o.Scores, o.Places, o.TopK, o.Heads, o.KeyHeads, o.D, o.DV)
-		} else {
-			s.Store, err = newCodes[T](o.KeyBits, o.ValueBits, o.Scores, o.Places, o.TopK, o.Heads, o.KeyHeads, o.D, o.DV)
-		}
+func newTokens[T dense.Float](of any) (*Store[T], error) {
+	o, exact := of.(Exact)
+	switch {
+	case !exact:
+		return newSumsStore(of.(Sums[T]))
+	case o.KeyBits == 0:
+		return newElements[T](o)
 	}
-	return s, err
+	return newCodes[T](o)
 }
