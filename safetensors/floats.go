@@ -119,24 +119,9 @@ func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error)
 	if elements != len(x) {
 		return Tensor{}, fmt.Errorf("safetensors: shape %s has %d elements, got %d", brief(shape), elements, len(x))
 	}
-	data := make([]byte, 0, size)
-	switch x := any(x).(type) {
-	case []float32:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-		}
-	case []float64:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-		}
-	case []half.Float16:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint16(data, uint16(v))
-		}
-	case []half.BFloat16:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint16(data, uint16(v))
-		}
+	data, err := binary.Append(make([]byte, 0, size), binary.LittleEndian, x)
+	if err != nil {
+		return Tensor{}, fmt.Errorf("safetensors: %w", err)
 	}
 	return Tensor{DType: dtype, Shape: append([]int{}, shape...), Data: data}, nil
 }
