@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
+	"github.com/seed-feabd252/randfeat/internal/file/scalar"
 )
 
 // Floats returns the elements of t converted to T, row-major, in new memory.
@@ -37,22 +37,6 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 	}
 	x := make([]T, elements)
 	switch t.DType {
-	case F64:
-		for i := range x {
-			x[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:])))
-		}
-	case F32:
-		for i := range x {
-			x[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
-		}
-	case F16:
-		for i := range x {
-			x[i] = T(half.Float16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
-		}
-	case BF16:
-		for i := range x {
-			x[i] = T(half.BFloat16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
-		}
 	case F8E5M2: // the upper half of binary16
 		for i, b := range t.Data {
 			x[i] = T(half.Float16(uint16(b) << 8).Float32())
@@ -61,13 +45,9 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 		for i, b := range t.Data {
 			x[i] = T(e4m3(b))
 		}
-	case Bool:
-		for i, b := range t.Data {
-			x[i] = T(min(b, 1))
-		}
 	default:
-		if err := integers(x, t); err != nil {
-			return nil, fmt.Errorf("safetensors: %w", err)
+		if at, err := scalar.Floats(x, t.DType[0]|0x20, t.Data); err != nil {
+			return nil, fmt.Errorf("safetensors: element %d: %s %w", at, t.DType, err)
 		}
 	}
 	return x, nil
@@ -80,29 +60,6 @@ func e4m3(b byte) float32 {
 	}
 	// The bias of the exponent is 7, and 15 in binary16.
 	return 0x1p8 * half.Float16(uint16(b&0x80)<<8|uint16(b&0x7f)<<7).Float32()
-}
-
-func integers[T dense.Float](x []T, t Tensor) error {
-	digits := 53
-	if dtypeOf[T]() == F32 {
-		digits = 24
-	}
-	for i := range x {
-		size := len(t.Data) / len(x)
-		var word [8]byte
-		copy(word[:], t.Data[i*size:][:size])
-		magnitude, sign := binary.LittleEndian.Uint64(word[:]), ""
-		if unused := 64 - 8*size; t.DType[0] == 'I' && int64(magnitude<<unused) < 0 {
-			magnitude, sign = -magnitude<<unused>>unused, "-"
-		}
-		if bits.Len64(magnitude)-bits.TrailingZeros64(magnitude) > digits {
-			return fmt.Errorf("element %d: %s %s%d is not exact in %T", i, t.DType, sign, magnitude, x[i])
-		}
-		if x[i] = T(magnitude); sign != "" {
-			x[i] = -x[i]
-		}
-	}
-	return nil
 }
 
 // FromFloats returns a tensor of the row-major elements x, with DType F64, F32, F16 or BF16 by the
