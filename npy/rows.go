@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/scalar"
 )
 
 func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
@@ -73,6 +75,7 @@ func (r *Reader) place(column int) int {
 	return at
 }
 
+// fill fills r.bytes with n elements, little-endian.
 func (r *Reader) fill(from io.Reader, n int) error {
 	if cap(r.bytes) < n*r.width {
 		r.bytes = make([]byte, n*r.width)
@@ -82,5 +85,28 @@ func (r *Reader) fill(from io.Reader, n int) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
+	if r.big {
+		for e := range slices.Chunk(r.bytes, r.width) {
+			slices.Reverse(e)
+		}
+	}
 	return err
+}
+
+// convert converts r.bytes to dst. at is the index of the element that an error reports.
+func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
+	switch dst := any(dst).(type) {
+	case []bool: // ReadFile has checked that the file has booleans
+		for i := range dst {
+			dst[i] = r.bytes[i] != 0
+		}
+	case []float32:
+		at, err = scalar.Floats(dst, r.Type[0], r.bytes)
+	case []float64:
+		at, err = scalar.Floats(dst, r.Type[0], r.bytes)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s %w", r.Type, err)
+	}
+	return at, err
 }

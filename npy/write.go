@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -50,8 +50,9 @@ func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	b.WriteString("\x93NUMPY\x01\x00")
 	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
 	b.WriteString(head)
-	writeElements(b, elements)
-	// A bufio.Writer keeps its first error.
+	for part := range slices.Chunk(elements, 1<<13) {
+		_ = binary.Write(b, binary.LittleEndian, part) // b keeps its first error
+	}
 	return b.Flush()
 }
 
@@ -94,38 +95,4 @@ func descrOf[E Element]() string {
 		return "|b1"
 	}
 	return "<f8"
-}
-
-func writeElements[E Element](b *bufio.Writer, elements []E) {
-	var bytes [8]byte
-	switch x := any(elements).(type) {
-	case []float64:
-		for _, v := range x {
-			binary.LittleEndian.PutUint64(bytes[:], math.Float64bits(v))
-			b.Write(bytes[:8])
-		}
-	case []float32:
-		for _, v := range x {
-			binary.LittleEndian.PutUint32(bytes[:], math.Float32bits(v))
-			b.Write(bytes[:4])
-		}
-	case []half.Float16:
-		for _, v := range x {
-			binary.LittleEndian.PutUint16(bytes[:], uint16(v))
-			b.Write(bytes[:2])
-		}
-	case []half.BFloat16:
-		for _, v := range x {
-			binary.LittleEndian.PutUint16(bytes[:], uint16(v))
-			b.Write(bytes[:2])
-		}
-	case []bool:
-		for _, v := range x {
-			var one byte
-			if v {
-				one = 1
-			}
-			b.WriteByte(one)
-		}
-	}
 }

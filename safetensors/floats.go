@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
+	"github.com/seed-feabd252/randfeat/internal/file/scalar"
 )
 
 // Floats returns the elements of t converted to T, row-major, in new memory. Floats converts F16,
@@ -34,22 +34,6 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 	}
 	x := make([]T, elements)
 	switch t.DType {
-	case F64:
-		for i := range x {
-			x[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:])))
-		}
-	case F32:
-		for i := range x {
-			x[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
-		}
-	case F16:
-		for i := range x {
-			x[i] = T(half.Float16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
-		}
-	case BF16:
-		for i := range x {
-			x[i] = T(half.BFloat16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
-		}
 	case F8E5M2: // the upper half of binary16
 		for i, b := range t.Data {
 			x[i] = T(half.Float16(uint16(b) << 8).Float32())
@@ -58,13 +42,9 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 		for i, b := range t.Data {
 			x[i] = T(e4m3(b))
 		}
-	case Bool:
-		for i, b := range t.Data {
-			x[i] = T(min(b, 1))
-		}
 	default:
-		if err := integers(x, t); err != nil {
-			return nil, fmt.Errorf("safetensors: %w", err)
+		if at, err := scalar.Floats(x, t.DType[0]|0x20, t.Data); err != nil {
+			return nil, fmt.Errorf("safetensors: element %d: %s %w", at, t.DType, err)
 		}
 	}
 	return x, nil
@@ -78,33 +58,11 @@ func e4m3(b byte) float32 {
 	return 0x1p8 * half.Float16(uint16(b&0x80)<<8|uint16(b&0x7f)<<7).Float32()
 }
 
-func integers[T dense.Float](x []T, t Tensor) error {
-	digits := 53
-	if dtypeOf[T]() == F32 {
-		digits = 24
-	}
-	for i := range x {
-		size := len(t.Data) / len(x)
-		var word [8]byte
-		copy(word[:], t.Data[i*size:][:size])
-		magnitude, sign := binary.LittleEndian.Uint64(word[:]), ""
-		if unused := 64 - 8*size; t.DType[0] == 'I' && int64(magnitude<<unused) < 0 {
-			magnitude, sign = -magnitude<<unused>>unused, "-"
-		}
-		if bits.Len64(magnitude)-bits.TrailingZeros64(magnitude) > digits {
-			return fmt.Errorf("element %d: %s %s%d is not exact in %T", i, t.DType, sign, magnitude, x[i])
-		}
-		if x[i] = T(magnitude); sign != "" {
-			x[i] = -x[i]
-		}
-	}
-	return nil
-}
-
-// FromFloats returns a tensor of the row-major elements x, bit for bit, with DType F64, F32, F16 or
-// BF16 by the type E; half.Encode makes elements of half.Float16 or half.BFloat16. The result of
-// FromFloats shares no memory with shape and x. FromFloats returns an error for a negative
-// dimension, and for a product of dimensions that is not len(x).
+// FromFloats returns a tensor of the row-major elements x, with DType F64, F32, F16 or BF16 by the
+// type E of the elements. FromFloats copies the numbers x bit for bit. Function half.Encode
+// converts float32 or float64 to half.Float16 or half.BFloat16. The result of FromFloats shares no
+// memory with shape and x. FromFloats returns an error for a negative dimension, and for a product
+// of dimensions that is not len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)
@@ -114,24 +72,9 @@ func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error)
 	if elements != len(x) {
 		return Tensor{}, fmt.Errorf("safetensors: shape %s has %d elements, got %d", brief(shape), elements, len(x))
 	}
-	data := make([]byte, 0, size)
-	switch x := any(x).(type) {
-	case []float32:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-		}
-	case []float64:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-		}
-	case []half.Float16:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint16(data, uint16(v))
-		}
-	case []half.BFloat16:
-		for _, v := range x {
-			data = binary.LittleEndian.AppendUint16(data, uint16(v))
-		}
+	data, err := binary.Append(make([]byte, 0, size), binary.LittleEndian, x)
+	if err != nil {
+		return Tensor{}, fmt.Errorf("safetensors: %w", err)
 	}
 	return Tensor{DType: dtype, Shape: append([]int{}, shape...), Data: data}, nil
 }

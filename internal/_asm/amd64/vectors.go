@@ -14,6 +14,7 @@ func (m Vectors) End()                            { End() }
 func (m Vectors) Argument(name string) Register   { return Argument(name) }
 func (m Vectors) Number(name string) Op           { return m.Broadcast(Number(name)) }
 func (m Vectors) Label(name string)               { Label(name) }
+func (m Vectors) Jump(label string)               { JMP(LabelRef(label)) }
 func (m Vectors) Repeat(label string, n Register) { Repeat(label, n) }
 func (m Vectors) InBytes(count Register)          { SHLQ(U8(m.Shift()), count) }
 func (m Vectors) Advance(p Register, bytes int)   { ADDQ(U32(bytes), p) }
@@ -35,6 +36,11 @@ func (m Vectors) Load(p Register, offset int) Op { return m.Move(Mem{Base: p, Di
 
 func (m Vectors) Store(v Op, p Register, offset int) {
 	m.Machine.Move(v, Mem{Base: p, Disp: offset})
+}
+
+func (m Vectors) CountDown(left Register, label string) {
+	DECQ(left)
+	JZ(LabelRef(label))
 }
 
 func (m Vectors) RepeatBy(label string, left Register, step int) {

@@ -91,6 +91,15 @@ func (m Machine) Label(name string) {
 	m.fn.code = append(m.fn.code, instruction{label: name})
 }
 
+// Jump jumps to a label.
+func (m Machine) Jump(label string) { m.I("B %j", label) }
+
+// CountDown counts down and jumps to a label if nothing is left.
+func (m Machine) CountDown(left GP, label string) {
+	m.I("SUBS $1, R%m", left)
+	m.I("BEQ %j", label)
+}
+
 // Repeat counts down and jumps to a label unless nothing is left.
 func (m Machine) Repeat(label string, left GP) { m.RepeatBy(label, left, 1) }
 

@@ -45,7 +45,7 @@ func (m Machine) LoadFirst(label string, p, last GP) Vec {
 		m.I("BEQ %j", label+"Loaded")
 		m.Insert(v, m.LoadElement(p, lane*m.Size), lane)
 	}
-	m.I("B %j", label+"Loaded")
+	m.Jump(label + "Loaded")
 	m.Label(label + "Whole")
 	m.Into(v).Load(p, 0)
 	m.Label(label + "Loaded")
@@ -62,7 +62,7 @@ func (m Machine) StoreFirst(label string, v Vec, p GP, offset int, last GP) {
 		m.I("BEQ %j", label+"Stored")
 		m.StoreElement(m.Lane(v, lane), p, offset+lane*m.Size)
 	}
-	m.I("B %j", label+"Stored")
+	m.Jump(label + "Stored")
 	m.Label(label + "Whole")
 	m.Store(v, p, offset)
 	m.Label(label + "Stored")

@@ -73,13 +73,6 @@ func (m avx) none(count Register, n int, label string) {
 	JZ(LabelRef(label))
 }
 
-func (m avx) last(count Register, label string) {
-	DECQ(count)
-	JZ(LabelRef(label))
-}
-
-func (m avx) jump(label string) { JMP(LabelRef(label)) }
-
 func (m avx) times(a Register, n int) Register {
 	r := GP64()
 	IMUL3Q(U32(n), a, r)
@@ -118,19 +111,11 @@ func (m avx) spread(n int, p Register) []Op {
 }
 
 func (m avx) four(p, stride Register) []Register {
-	three := GP64()
-	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, three)
-	return []Register{p, stride, three}
+	return []Register{p, stride, amd64.Triple(stride)}
 }
 
 func (m avx) at(rows []Register, i, offset int) Op {
-	switch i {
-	case 0:
-		return Mem{Base: rows[0], Disp: offset}
-	case 3:
-		return Mem{Base: rows[0], Index: rows[2], Scale: 1, Disp: offset}
-	}
-	return Mem{Base: rows[0], Index: rows[1], Scale: uint8(i), Disp: offset}
+	return amd64.Row(i, rows...).Offset(offset)
 }
 
 func (m avx) nextFour(rows []Register, stride Register) { m.advanceTimes(rows[0], stride, 4) }

@@ -30,9 +30,6 @@ type machine[V, G any] interface {
 	notLess(count G, n int, label string)
 	// none adds n and jumps to the label if the result is 0.
 	none(count G, n int, label string)
-	// last decrements count and jumps to the label if the result is 0.
-	last(count G, label string)
-	jump(label string)
 
 	load(n int, p G) []V
 	// operands is load for vectors that may stay in memory.

@@ -39,8 +39,6 @@ func (m neon) advanceTimes(p, bytes arm64.GP, times int) {
 func (m neon) less(count arm64.GP, n int, label string)    { m.branch("SUBS", "BLT", count, n, label) }
 func (m neon) notLess(count arm64.GP, n int, label string) { m.branch("SUBS", "BGE", count, n, label) }
 func (m neon) none(count arm64.GP, n int, label string)    { m.branch("ADDS", "BEQ", count, n, label) }
-func (m neon) last(count arm64.GP, label string)           { m.branch("SUBS", "BEQ", count, 1, label) }
-func (m neon) jump(label string)                           { m.I("B %j", label) }
 
 func (m neon) branch(operation, branch string, count arm64.GP, n int, label string) {
 	m.I("%s $%d, R%m", operation, n, count)

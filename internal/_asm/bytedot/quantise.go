@@ -101,10 +101,10 @@ func (k kernels[V, G]) transpose() {
 			flip(v)
 			k.Store(v, dst, 0)
 			k.AdvanceBy(dst, step)
-			k.last(left, label+"Done")
+			k.CountDown(left, label+"Done")
 		}
 		k.Advance(codes, k.Width())
-		k.jump(label)
+		k.Jump(label)
 		k.Label(label + "Done")
 	}
 	k.End()

@@ -124,8 +124,7 @@ func (m avx) lastStage(k kernels[Op, Register], v []Op, h int, difference func(a
 }
 
 func (m avx) passes(r int, p, stride, columns, count Register, body func(load func(i int) Op, store func(v Op, i int))) {
-	triple := GP64()
-	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, triple)
+	triple := amd64.Triple(stride)
 	quad := m.CopyOf(stride)
 	SHLQ(U8(2), quad)
 
@@ -137,7 +136,7 @@ func (m avx) passes(r int, p, stride, columns, count Register, body func(load fu
 		LEAQ(Mem{Base: rows[len(rows)-1], Index: quad, Scale: 1}, next)
 		rows = append(rows, next)
 	}
-	at := func(i int) Mem { return four(rows[i/4], stride, triple, i%4) }
+	at := func(i int) Mem { return amd64.Row(i%4, rows[i/4], stride, triple) }
 
 	Label("column")
 	body(func(i int) Op { return m.Move(at(i)) }, func(v Op, i int) { m.Move(v, at(i)) })
@@ -151,32 +150,20 @@ func (m avx) passes(r int, p, stride, columns, count Register, body func(load fu
 	m.Repeat("block", count)
 }
 
-// four returns the address of row i of four from p on.
-func four(p, stride, triple Register, i int) Mem {
-	switch i {
-	case 0:
-		return Mem{Base: p}
-	case 3:
-		return Mem{Base: p, Index: triple, Scale: 1}
-	}
-	return Mem{Base: p, Index: stride, Scale: uint8(i)}
-}
-
 type avxWalk struct {
 	avx
 	p, stride, triple Register
 }
 
 func (m avx) walk(stride Register) func(p Register) walk[Op] {
-	triple := GP64()
-	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, triple)
+	triple := amd64.Triple(stride)
 	return func(p Register) walk[Op] { return avxWalk{m, p, stride, triple} }
 }
 
 func (w avxWalk) next() { LEAQ(Mem{Base: w.p, Index: w.stride, Scale: 4}, w.p) }
 
 func (w avxWalk) load(i int) Op {
-	from := four(w.p, w.stride, w.triple, i)
+	from := amd64.Row(i, w.p, w.stride, w.triple)
 	if !w.masked {
 		return w.Move(from)
 	}
@@ -186,7 +173,7 @@ func (w avxWalk) load(i int) Op {
 }
 
 func (w avxWalk) store(v Op, i int) {
-	to := four(w.p, w.stride, w.triple, i)
+	to := amd64.Row(i, w.p, w.stride, w.triple)
 	if w.masked {
 		w.StoreMasked(K1, v, to)
 	} else {
@@ -252,7 +239,7 @@ func (m avx) sums() {
 	for i := range acc {
 		m.Add(acc[i], vector(i), acc[i])
 	}
-	JMP(LabelRef("terms"))
+	m.Jump("terms")
 	Label("store")
 	for _, v := range acc {
 		m.Store(v, y, 0)

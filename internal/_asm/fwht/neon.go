@@ -146,7 +146,7 @@ func (m neon) sums() {
 	for i := range acc {
 		m.Add(acc[i], vector(i), acc[i])
 	}
-	m.I("B %j", "terms")
+	m.Jump("terms")
 	m.Label("store")
 	for _, v := range acc {
 		m.Store(v, y, 0)

@@ -34,6 +34,9 @@ type Machine[V, G any] interface {
 	Number(name string) V
 
 	Label(name string)
+	Jump(label string)
+	// CountDown decrements left, and jumps to the label if left is 0.
+	CountDown(left G, label string)
 	// Repeat decrements left, and jumps to the label unless left is 0.
 	Repeat(label string, left G)
 	// RepeatBy subtracts step from left, and jumps to the label unless left is 0, on amd64 also

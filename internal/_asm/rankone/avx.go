@@ -51,11 +51,6 @@ func (m *avx) counter() Register {
 	return n
 }
 
-func (m *avx) countDown(n Register, label string) {
-	DECQ(n)
-	JZ(LabelRef(label))
-}
-
 func (m *avx) next(t Register, field, label string) {
 	INCQ(t)
 	CMPQ(t, m.field(field))
@@ -69,8 +64,6 @@ func (m *avx) following(t Register, field string) Register {
 	CMOVQEQ(t, next)
 	return next
 }
-
-func (m *avx) jump(label string) { JMP(LabelRef(label)) }
 
 func (m *avx) unlessAdded(label string) {
 	CMPB(m.field("added"), U8(0))
@@ -104,33 +97,15 @@ func (m *avx) skip(p, elements Register) {
 
 func (m *avx) reusable(p Register) Register { return p }
 
-// token returns the address of the row of token j.
-func token(r []Register, j int) Mem {
-	switch j {
-	case 0:
-		return Mem{Base: r[0]}
-	case 3:
-		return Mem{Base: r[0], Index: r[2], Scale: 1}
-	}
-	return Mem{Base: r[0], Index: r[1], Scale: uint8(j)}
-}
-
-// later returns the address of the row of token j of the next four.
-func later(r []Register, j int) Mem {
-	at := token(r, j)
-	at.Base = r[3]
-	return at
-}
-
 func (m *avx) loadAll(into []Op, r []Register, j, offset int) {
 	for x, v := range into {
-		m.Machine.Move(token(r, j).Offset(offset+x*m.Width()), v)
+		m.Machine.Move(amd64.Row(j, r...).Offset(offset+x*m.Width()), v)
 	}
 }
 
 func (m *avx) loadScaled(into []Op, r []Register, j int, by number[Op]) {
 	for x, v := range into {
-		m.Machine.Mul(token(r, j).Offset(x*m.Width()), by.v, v)
+		m.Machine.Mul(amd64.Row(j, r...).Offset(x*m.Width()), by.v, v)
 	}
 }
 
@@ -142,18 +117,18 @@ func (m *avx) loadBehind(into []Op, row, distance Register) {
 
 func (m *avx) addAll(into []Op, r []Register, j int) {
 	for x, v := range into {
-		m.Machine.Add(token(r, j).Offset(x*m.Width()), v, v)
+		m.Machine.Add(amd64.Row(j, r...).Offset(x*m.Width()), v, v)
 	}
 }
 
 func (m *avx) storeAll(v []Op, r []Register, j, offset int) {
 	for x, v := range v {
-		m.Machine.Move(v, token(r, j).Offset(offset+x*m.Width()))
+		m.Machine.Move(v, amd64.Row(j, r...).Offset(offset+x*m.Width()))
 	}
 }
 
 func (m *avx) element(r []Register, j, offset int) number[Op] {
-	return number[Op]{v: m.Broadcast(token(r, j).Offset(offset))}
+	return number[Op]{v: m.Broadcast(amd64.Row(j, r...).Offset(offset))}
 }
 
 func (m *avx) scale(v []Op, by number[Op]) {
@@ -287,7 +262,7 @@ func (m *avx) advance(r []Register, bytes int) {
 
 func (m *avx) prefetch(r []Register, j, bytes int) {
 	for i := 0; i < bytes; i += 64 {
-		PREFETCHT0(later(r, j).Offset(i))
+		PREFETCHT0(amd64.Row(j, r[3], r[1], r[2]).Offset(i))
 	}
 }
 

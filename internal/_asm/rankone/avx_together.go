@@ -73,7 +73,7 @@ func (k *together) write() {
 		}
 		k.read(k.written(row, odd), odd)
 	}, k.keys, k.corrector, k.readers)
-	k.jump("tokens")
+	k.Jump("tokens")
 	Label("last")
 	k.loop("Write", func(row []Register, odd int) { k.written(row, odd) }, k.keys)
 	column := k.get(k.column)
@@ -211,14 +211,14 @@ func (m *avx) pairs() {
 		add := func(load func(at Mem, v Op)) {
 			all := m.Vecs(group - 1 + loop)
 			for l, v := range all {
-				load(token(keys, l), v)
+				load(amd64.Row(l, keys...), v)
 			}
 			for j, sum := range sums {
 				if len(sum) == 0 {
 					continue
 				}
 				v := m.Vec()
-				load(token(readers, j), v)
+				load(amd64.Row(j, readers...), v)
 				for l, s := range sum {
 					m.Plus(all[l], v, s)
 				}

@@ -30,11 +30,6 @@ func (m *neon) counter() arm64.GP {
 	return n
 }
 
-func (m *neon) countDown(n arm64.GP, label string) {
-	m.I("SUBS $1, R%m", n)
-	m.I("BEQ %j", label)
-}
-
 func (m *neon) next(t arm64.GP, field, label string) { m.until(label, t, 1, m.load(field)) }
 
 func (m *neon) following(t arm64.GP, field string) arm64.GP {
@@ -44,8 +39,6 @@ func (m *neon) following(t arm64.GP, field string) arm64.GP {
 	m.I("CSEL EQ, R%r, R%r, R%w", t, next, next)
 	return next
 }
-
-func (m *neon) jump(label string) { m.I("B %j", label) }
 
 func (m *neon) unlessAdded(label string) {
 	added := m.GP()

@@ -24,13 +24,10 @@ type machine[V, G, L any] interface {
 
 	// counter returns a register with 0.
 	counter() G
-	// countDown decrements n, and jumps to the label if n is 0.
-	countDown(n G, label string)
 	// next increments t, and jumps to the label if t is below a field of the pass.
 	next(t G, field, label string)
 	// following returns t + 1, or t if t + 1 is a field of the pass.
 	following(t G, field string) G
-	jump(label string)
 	// unlessAdded jumps to the label unless field added of the pass is true.
 	unlessAdded(label string)
 
@@ -162,7 +159,7 @@ func (k *single[V, G, L]) write(name string) {
 	k.advanceRows()
 	k.answer(k.row("Out", k.t))
 	heads := k.load("Heads")
-	k.countDown(heads, "next")
+	k.CountDown(heads, "next")
 	q, out := k.row("Q", k.t), k.row("Out", k.t)
 	k.Label("head")
 	k.skip(q, k.load("QueryHead"))

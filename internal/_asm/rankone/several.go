@@ -44,7 +44,7 @@ func (k *several[V, G, L]) write() {
 	}
 	k.ifOne(k.heads, "lastHead")
 	k.pairs(false)
-	k.jump("answer")
+	k.Jump("answer")
 	k.Label("lastHead")
 	k.pairs(true)
 	k.Label("answer")

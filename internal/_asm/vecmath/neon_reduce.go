@@ -101,7 +101,7 @@ func (m neon) sumOfProducts(name, signature, doc string) {
 		m.I("BGE %j", more)
 		m.I("CBZ R%r, %j", n, "sum")
 		some(i, func(p arm64.GP) arm64.Vec { return m.LoadElement(p, 2*i*m.Size) })
-		m.I("B %j", "sum")
+		m.Jump("sum")
 		m.Label(more)
 		some(i, func(p arm64.GP) arm64.Vec {
 			if m.Size == 4 {

@@ -174,10 +174,7 @@ func (d *decoder) array(name string, v reflect.Value) error {
 		return fmt.Errorf("tensor %.200q is missing", name)
 	}
 	delete(d.tensors, name)
-	if d.shares && viewed(v.Addr().Interface(), t) {
-		return nil
-	}
-	if err := fill(v.Addr().Interface(), t); err != nil {
+	if err := fill(v, t, d.shares); err != nil {
 		return fmt.Errorf("tensor %.200q: %w", name, err)
 	}
 	return nil

@@ -107,8 +107,8 @@ func (e *encoder) part(name string, v reflect.Value, depth int) error {
 		e.file.Metadata[name] = null
 		return nil
 	}
-	if t, ok := tensorOf(v.Interface()); ok {
-		e.file.Tensors[name] = t
+	if isArray(v.Type()) {
+		e.file.Tensors[name] = tensorOf(v)
 		return nil
 	}
 	switch v.Kind() {

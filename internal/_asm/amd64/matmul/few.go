@@ -37,8 +37,7 @@ func (m machine) dot(rows int, format string) {
 	for _, s := range sums {
 		m.Clear(s)
 	}
-	third := GP64()
-	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, third)
+	third := amd64.Triple(stride)
 	count := 0
 	add := func(x Op, l int) {
 		for i, s := range sums {

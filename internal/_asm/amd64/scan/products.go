@@ -124,20 +124,11 @@ func productsWide(width int) {
 					VMOVDQA64(zero, sums[c][i])
 				}
 			}
-			thrice := GP64()
+			var thrice Register
 			if batch == 4 {
-				LEAQ(Mem{Base: bytes, Index: bytes, Scale: 2}, thrice)
+				thrice = amd64.Triple(bytes)
 			}
-			digits := func(k, offset int) Mem {
-				m := at(query, offset)
-				switch k {
-				case 1, 2:
-					m.Index, m.Scale = bytes, uint8(k)
-				case 3:
-					m.Index, m.Scale = thrice, 1
-				}
-				return m
-			}
+			digits := func(k, offset int) Mem { return amd64.Row(k, query, bytes, thrice).Offset(offset) }
 			from := []GPVirtual{GP64(), GP64(), GP64(), GP64()}
 			MOVQ(t.rows, from[0])
 			for i := 1; i < 4; i++ {

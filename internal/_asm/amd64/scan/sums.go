@@ -106,8 +106,7 @@ func sumsWide(width int) {
 	perByte := 8 / width
 	begin(fmt.Sprintf("sums%dAVX512", width), sumsSignature, sumsDoc+" It needs VNNI.")
 	g := newGroups(width)
-	thrice := GP64()
-	LEAQ(Mem{Base: g.stride, Index: g.stride, Scale: 2}, thrice)
+	thrice := amd64.Triple(g.stride)
 	zero := YMM()
 	VPXOR(zero, zero, zero)
 	var nibble VecVirtual
@@ -168,9 +167,9 @@ func sumsWide(width int) {
 		JZ(LabelRef(label + "Last"))
 		Label(label + "Rows")
 		rows := make([]VecVirtual, height)
-		for i, address := range []Mem{at(p, 0), {Base: p, Index: g.stride, Scale: 1}, {Base: p, Index: g.stride, Scale: 2}, {Base: p, Index: thrice, Scale: 1}} {
+		for i := range rows {
 			rows[i] = YMM()
-			VMOVDQU32_Z(address, masks[i], rows[i])
+			VMOVDQU32_Z(amd64.Row(i, p, g.stride, thrice), masks[i], rows[i])
 		}
 		LEAQ(Mem{Base: p, Index: g.stride, Scale: 4}, p)
 		PREFETCHT0(at(fetch, 0))

@@ -75,14 +75,7 @@ func (t tile) loop(body func()) {
 }
 
 func (t tile) row(base Register, i int) Mem {
-	m := at(base, 0)
-	switch i {
-	case 1, 2:
-		m.Index, m.Scale = t.stride, uint8(i)
-	case 3:
-		m.Index, m.Scale = t.thrice, 1
-	}
-	return m
+	return amd64.Row(i, base, t.stride, t.thrice)
 }
 
 // narrow writes the loops of a kernel without AVX-512 over queries and strips of four rows, and

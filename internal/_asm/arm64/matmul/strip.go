@@ -77,7 +77,7 @@ func (m machine) finish(sums [][]arm64.Vec, c arm64.GP) {
 	m.I("CMP $%d, R%r", m.Lanes(), last)
 	m.I("BNE %j", "part")
 	m.write("whole", sums, c, stride, bits, beta)
-	m.I("B %j", "written")
+	m.Jump("written")
 
 	m.Label("part")
 	var first [][]arm64.Vec

@@ -68,7 +68,7 @@ func (m machine) squares(matrix string, body func(rows []arm64.GP, last *arm64.G
 		m.I("ADD $%d, R%m", arm64.Width, p)
 	}
 	m.I("SUB $%d, R%m", m.Lanes(), cols)
-	m.I("B %j", "loop")
+	m.Jump("loop")
 	m.Label("rest")
 	m.I("CBZ R%r, %j", cols, "done")
 	body(pointers, &cols)
