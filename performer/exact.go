@@ -74,8 +74,9 @@ type ExactOptions struct {
 	// of which a few, or their values, are more than eight times as large as the mean; and fewer
 	// than 64 queries that see all keys.
 	//
-	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 4, 8
-	// or 16. Forward computes with 4 Bits what it computes with 8, and with 16 Bits in the type T.
+	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 3,
+	// 4, 8 or 16. Forward computes with 3 or 4 Bits what it computes with 8, and with 16 Bits in
+	// the type T.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, are the numbers of bits in which a [State] keeps each
@@ -135,7 +136,7 @@ type Exact[T dense.Float] struct {
 
 // NewExact returns exact attention. NewExact returns an error for a Window, Sinks or a Chunk that
 // is negative or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other
-// than 0, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
+// than 0, 3, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
 // is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale
 // or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is
 // negative, not finite or not zero with Unnormalised.
@@ -212,7 +213,7 @@ func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 func check[T dense.Float](o ExactOptions) error {
 	for i, bits := range [...]int{o.Bits, o.KeyBits, o.ValueBits} {
 		if bits != 0 && !store.Takes(bits) {
-			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", [...]string{"Bits", "KeyBits", "ValueBits"}[i], bits)
+			return fmt.Errorf("performer: %s = %d, want 0, 3, 4, 8 or 16", [...]string{"Bits", "KeyBits", "ValueBits"}[i], bits)
 		}
 	}
 	switch keys, values := o.stateBits(); {

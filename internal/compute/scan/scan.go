@@ -18,6 +18,8 @@
 // Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits
 // are those of one call if every slice but the last has a multiple of GroupRows rows.
 //
+// Keys and values of 3 bits are groups of 64 rows, which WidenThree writes as rows of 4 bits.
+//
 // SignScores reads codes of 1 bit in groups of 64 rows, and looks up the products of four elements,
 // in 0.16 (d = 64) to 0.4 (d = 768) of the time of Products, which reads rows one by one.
 //
