@@ -20,8 +20,11 @@
 //
 // Keys and values of 3 bits are groups of 64 rows, which WidenThree writes as rows of 4 bits.
 //
-// SignScores reads codes of 1 bit in groups of 64 rows, and looks up the products of four elements,
-// in 0.16 (d = 64) to 0.4 (d = 768) of the time of Products, which reads rows one by one.
+// Codes of 1 bit have two kernels. Products reads rows one by one: a search adds and removes single
+// rows, looks at listed rows, and compares several queries with rows that it reads once. A stream
+// closes 64 rows together, and one query reads all of them in order. So SignScores reads the signs
+// of 64 rows coordinate by coordinate, and looks up the sums of four elements of the query in tables
+// in registers: 0.33 ns a row at d = 64 and 2.79 ns at d = 768, where Products takes 1.97 and 7.27.
 //
 // All sums are sums of integers, so that results are the same in every tier.
 package scan
