@@ -236,8 +236,8 @@ func TestBitsOfNothing(t *testing.T) {
 	out := e.Forward(none, dense.New[float32](3, 4), dense.New[float32](0, 4), dense.New[float32](0, 2))
 	assert.Equal(t, []float32{0, 0, 0, 0, 0, 0}, out.Data)
 	assert.Zero(t, e.Forward(none, dense.New[float32](0, 4), dense.New[float32](5, 4), dense.New[float32](5, 2)).Rows)
-	_, err := performer.NewExact[float32](performer.ExactOptions{Bits: 3})
-	assert.EqualError(t, err, "performer: Bits = 3, want 0, 4, 8 or 16")
+	_, err := performer.NewExact[float32](performer.ExactOptions{Bits: 5})
+	assert.EqualError(t, err, "performer: Bits = 5, want 0, 3, 4, 8 or 16")
 }
 
 func TestBitsAllocateNothing(t *testing.T) {

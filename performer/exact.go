@@ -66,16 +66,9 @@ type ExactOptions struct {
 	// Bits, which is 0, 4, 8 or 16, is the number of bits of the code in which a [State] keeps each
 	// element of keys and values; with zero Bits a State keeps elements of the type T.
 	//
-	// With Bits of 4 and 8, Forward computes scores, weights and values in integers of 8 bits,
-	// after a random rotation of queries and keys. With 8 Bits Forward is about three times as fast
-	// on processors that multiply 8-bit integers. With 16 Bits, as with zero Bits, Forward computes
-	// in the type T.
-	//
-	// Whatever Bits is, attention is computed in the type T for gradients, for fewer than 64
-	// queries that see all keys, and with a Softcap, a Slope, biases, masks of pairs, Result.Scores
-	// or Result.LogSums. Whatever Bits is, attention is computed in the type T for causal scores of
-	// up to 256 keys next to a query, and for tiles of 256 keys of which a few, or their values,
-	// are more than eight times as large as the mean.
+	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 3,
+	// 4, 8 or 16. Forward computes with 3 or 4 Bits what it computes with 8, and with 16 Bits in
+	// the type T.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, replace Bits for the keys and the values of a [State].
@@ -131,13 +124,12 @@ type Exact[T dense.Float] struct {
 	options ExactOptions
 }
 
-// NewExact returns exact attention.
-//
-// NewExact returns an error for a Window, Sinks or Chunk below 0 or above math.MaxInt/8, a Chunk
-// with a Window or Sinks, Bits other than 0, 4, 8 and 16, one of KeyBits and ValueBits without the
-// other and without Bits, a TopK that is negative or above 2³⁰, a Tolerance that is negative or not
-// finite, or without a TopK, a Scale or a Slope that is not finite in T, a Softcap that is negative
-// or NaN, and a SinkWeight that is negative, not finite or not zero with Unnormalised.
+// NewExact returns exact attention. NewExact returns an error for a Window, Sinks or a Chunk that
+// is negative or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other
+// than 0, 3, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
+// is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale
+// or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is
+// negative, not finite or not zero with Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -210,7 +202,7 @@ func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 func check[T dense.Float](o ExactOptions) error {
 	for i, bits := range [...]int{o.Bits, o.KeyBits, o.ValueBits} {
 		if bits != 0 && !store.Takes(bits) {
-			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", [...]string{"Bits", "KeyBits", "ValueBits"}[i], bits)
+			return fmt.Errorf("performer: %s = %d, want 0, 3, 4, 8 or 16", [...]string{"Bits", "KeyBits", "ValueBits"}[i], bits)
 		}
 	}
 	switch keys, values := o.stateBits(); {

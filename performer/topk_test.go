@@ -21,7 +21,7 @@ import (
 
 // topKOptions are options of exact attention with a TopK of 64.
 var topKOptions = []performer.ExactOptions{
-	{TopK: 64}, {TopK: 64, Bits: 4}, {TopK: 64, Bits: 8}, {TopK: 64, KeyBits: 16, ValueBits: 4}, {TopK: 64, Softcap: 3}, {TopK: 64, Slope: 0.01},
+	{TopK: 64}, {TopK: 64, Bits: 4}, {TopK: 64, Bits: 8}, {TopK: 64, Bits: 3}, {TopK: 64, KeyBits: 16, ValueBits: 4}, {TopK: 64, Softcap: 3}, {TopK: 64, Slope: 0.01},
 	{TopK: 64, SinkWeight: 2}, {TopK: 64, Window: 400, Sinks: 7}, {TopK: 64, Bits: 8, Window: 400, Sinks: 70, Slope: 0.01}, {TopK: 64, Chunk: 300},
 	{TopK: 64, Unnormalised: true},
 }

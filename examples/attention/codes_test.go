@@ -37,6 +37,7 @@ func TestCodes(t *testing.T) {
 		{8, 8, 0.00284, 0.00411, 0.00438, 0.00461, 8, 8},
 		{8, 4, 0.0266, 0.0398, 0.0371, 0.0399, 8, 4},
 		{4, 4, 0.0587, 0.0826, 0.0790, 0.0814, 4, 4},
+		{3, 3, 0.1182, 0.1788, 0.1612, 0.1758, 0, 0},
 	} {
 		var stream, whole, peer [2]float64 // mean and worst
 		add := func(to *[2]float64, off float64) { to[0], to[1] = to[0]+off/float64(len(all)), max(to[1], off) }

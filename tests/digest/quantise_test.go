@@ -97,7 +97,7 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 func statesInCodes(t *testing.T, add func(name string, v ...any)) {
 	const d, n = 100, 200
 	x := points[float64](6, n, d)
-	for _, bits := range [][2]int{{4, 16}, {8, 4}, {16, 8}} {
+	for _, bits := range [][2]int{{4, 16}, {8, 4}, {16, 8}, {3, 3}} {
 		e, err := performer.NewExact[float64](performer.ExactOptions{KeyBits: bits[0], ValueBits: bits[1]})
 		require.NoError(t, err)
 		s, err := e.NewState(d, d)

@@ -173,7 +173,7 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	}{
 		"state of linear attention": must.Have(performer.NewLinear(must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.Draw[T](orf.IID{}, 4, 3, src())))), performer.LinearOptions{})),
 		"state of exact attention":  must.Have(performer.NewExact[T](performer.ExactOptions{})),
-		"state in codes":            must.Have(performer.NewExact[T](performer.ExactOptions{KeyBits: 4, ValueBits: 16, Window: 9, Sinks: 2})),
+		"state in codes":            must.Have(performer.NewExact[T](performer.ExactOptions{KeyBits: 3, ValueBits: 16, Window: 9, Sinks: 2})),
 	} {
 		state, fresh := must.Have(a.NewState(3, 2)), must.Have(a.NewState(3, 2))
 		tokens := 3

@@ -25,7 +25,7 @@ type Form struct {
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"blocks:c (blocks of keys with the threshold 10/c, at most 0.7), " +
-	"window:w (the w tokens before each one alone), window:w+s (and the first s), bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16), " +
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), bits:b (exact, in 8 bits; of a stream, b bits: 3, 4, 8 or 16), " +
 	"topk:k (of a stream: each query reads about k keys), or topk:k+b (in b bits); m and c are at most 8192, k, w and s at most 1048576"
 
 // most holds the largest size of each form, and 0 for forms without a size.
@@ -56,7 +56,7 @@ func ParseForm(text string) (Form, error) {
 			f.Bits = f.Size
 		}
 	}
-	if !ok || sized != (most > 0) || !slices.Contains([]int{0, 4, 8, 16}, f.Bits) {
+	if !ok || sized != (most > 0) || !slices.Contains([]int{0, 3, 4, 8, 16}, f.Bits) {
 		return f, fmt.Errorf("-form is %q, want %s", text, Forms)
 	}
 	return f, nil

@@ -1,5 +1,5 @@
-// Package zeros writes what the kernels of package scan for scales with zero points share, for
-// machines of both architectures.
+// Package zeros writes kernels of package scan for machines of both architectures: what those for
+// scales with zero points share, and the kernel that widens codes of 3 bits.
 package zeros
 
 import "github.com/seed-feabd252/randfeat/internal/_asm/kernel"
@@ -12,6 +12,8 @@ type Machine[V, G any] interface {
 	// BroadcastNext returns a vector with the element at p in every lane, and advances p by an
 	// element.
 	BroadcastNext(p G) V
+	// Prefetch fetches what follows p in some time.
+	Prefetch(p G)
 }
 
 // Rows of package scan: groups, and parts of groups with a mean and a sum of weights of their own.
@@ -63,6 +65,58 @@ func WriteScore[V, G any](m Machine[V, G]) {
 	}
 	m.Advance(x, 4*groupRows)
 	m.Advance(scales, 4*groupRows)
+	m.Repeat("group", groups)
+	m.End()
+}
+
+// WriteWiden writes the kernel that widens codes of 3 bits: the highest bits of the codes of three
+// parts of a group are the codes of the fourth.
+func WriteWiden[V, G any](m Machine[V, G]) {
+	m.Begin("widen", "(dst, rows *uint64, groups, part int)", "widens codes of 3 bits to 4 bits, as the reference does.")
+	to, from, groups, part := []G{m.Argument("dst")}, []G{m.Argument("rows")}, m.Argument("groups"), m.Argument("part")
+	after := func(p []G, n int) []G { // the same places of the next parts
+		for range n {
+			next := m.CopyOf(p[len(p)-1])
+			m.AdvanceBy(next, part)
+			p = append(p, next)
+		}
+		return p
+	}
+	from, to = after(from, 2), after(to, 3)
+	two := m.CopyOf(part)
+	m.AdvanceBy(two, part)
+	three := m.CopyOf(two)
+	m.AdvanceBy(three, part)
+	codes, four := m.Pattern(0x77777777), m.Pattern(0x44444444)
+	bits := []V{m.Pattern(0x11111111), m.Pattern(0x22222222), four}
+	m.Label("group")
+	left := m.CopyOf(part)
+	m.Label("strip")
+	var fourth V
+	for i, p := range from {
+		m.Prefetch(p)
+		v := m.Load(p, 0)
+		bit := m.Right(v, 3-i)
+		m.And(bit, bits[i], bit)
+		if i == 0 {
+			fourth = bit
+		} else {
+			m.Or(fourth, bit, fourth)
+		}
+		m.And(v, codes, v)
+		m.Store(m.AddInt(v, four, v), to[i], 0)
+	}
+	m.Store(m.AddInt(fourth, four, fourth), to[3], 0)
+	for _, p := range append(from, to...) {
+		m.Advance(p, m.Width())
+	}
+	m.RepeatBy("strip", left, m.Width())
+	for _, p := range from {
+		m.AdvanceBy(p, two)
+	}
+	for _, p := range to {
+		m.AdvanceBy(p, three)
+	}
 	m.Repeat("group", groups)
 	m.End()
 }

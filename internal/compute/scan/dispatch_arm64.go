@@ -87,3 +87,12 @@ func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets
 		sumsReference(dst, rows, weights, n, words, sets, stride, width)
 	}
 }
+
+func widen(dst []uint64, rows []uint64, groups int, part int) {
+	switch tier {
+	case simd.NEON:
+		widenNEON(&dst[0], &rows[0], groups, part)
+	default:
+		widenReference(dst, rows, groups, part)
+	}
+}

@@ -35,3 +35,7 @@ func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, stride int, width int) {
 	sumsReference(dst, rows, weights, n, words, sets, stride, width)
 }
+
+func widen(dst []uint64, rows []uint64, groups int, part int) {
+	widenReference(dst, rows, groups, part)
+}

@@ -7874,6 +7874,90 @@ group:
 	VZEROUPPER
 	RET
 
+// func widenAVX512(dst *uint64, rows *uint64, groups int, part int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·widenAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         groups+16(FP), DX
+	MOVQ         part+24(FP), BX
+	MOVQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         SI, DI
+	ADDQ         BX, DI
+	MOVQ         AX, R8
+	ADDQ         BX, R8
+	MOVQ         R8, R9
+	ADDQ         BX, R9
+	MOVQ         R9, R10
+	ADDQ         BX, R10
+	MOVQ         BX, R11
+	ADDQ         BX, R11
+	MOVQ         R11, R12
+	ADDQ         BX, R12
+	MOVQ         $0x77777777, R13
+	VMOVD        R13, X0
+	VPBROADCASTD X0, Z0
+	MOVQ         $0x44444444, R13
+	VMOVD        R13, X1
+	VPBROADCASTD X1, Z1
+	MOVQ         $0x11111111, R13
+	VMOVD        R13, X2
+	VPBROADCASTD X2, Z2
+	MOVQ         $0x22222222, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Z3
+
+group:
+	MOVQ BX, R13
+
+strip:
+	PREFETCHT0 4096(CX)
+	VMOVUPS    (CX), Z4
+	VPSRLD     $0x03, Z4, Z5
+	VANDPS     Z2, Z5, Z5
+	VANDPS     Z0, Z4, Z4
+	VPADDD     Z1, Z4, Z4
+	VMOVUPS    Z4, (AX)
+	PREFETCHT0 4096(SI)
+	VMOVUPS    (SI), Z4
+	VPSRLD     $0x02, Z4, Z6
+	VANDPS     Z3, Z6, Z6
+	VORPS      Z6, Z5, Z5
+	VANDPS     Z0, Z4, Z4
+	VPADDD     Z1, Z4, Z4
+	VMOVUPS    Z4, (R8)
+	PREFETCHT0 4096(DI)
+	VMOVUPS    (DI), Z4
+	VPSRLD     $0x01, Z4, Z6
+	VANDPS     Z1, Z6, Z6
+	VORPS      Z6, Z5, Z5
+	VANDPS     Z0, Z4, Z4
+	VPADDD     Z1, Z4, Z4
+	VMOVUPS    Z4, (R9)
+	VPADDD     Z1, Z5, Z5
+	VMOVUPS    Z5, (R10)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, SI
+	ADDQ       $0x00000040, DI
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000040, R8
+	ADDQ       $0x00000040, R9
+	ADDQ       $0x00000040, R10
+	SUBQ       $0x00000040, R13
+	JG         strip
+	ADDQ       R11, CX
+	ADDQ       R11, SI
+	ADDQ       R11, DI
+	ADDQ       R12, AX
+	ADDQ       R12, R8
+	ADDQ       R12, R9
+	ADDQ       R12, R10
+	DECQ       DX
+	JNZ        group
+	VZEROUPPER
+	RET
+
 // func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
 TEXT ·weighAVX512(SB), NOSPLIT, $0-40
@@ -8293,6 +8377,90 @@ group:
 	ADDQ         $0x00000100, CX
 	DECQ         BX
 	JNZ          group
+	VZEROUPPER
+	RET
+
+// func widenAVX2(dst *uint64, rows *uint64, groups int, part int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·widenAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         groups+16(FP), DX
+	MOVQ         part+24(FP), BX
+	MOVQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         SI, DI
+	ADDQ         BX, DI
+	MOVQ         AX, R8
+	ADDQ         BX, R8
+	MOVQ         R8, R9
+	ADDQ         BX, R9
+	MOVQ         R9, R10
+	ADDQ         BX, R10
+	MOVQ         BX, R11
+	ADDQ         BX, R11
+	MOVQ         R11, R12
+	ADDQ         BX, R12
+	MOVQ         $0x77777777, R13
+	VMOVD        R13, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $0x44444444, R13
+	VMOVD        R13, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         $0x11111111, R13
+	VMOVD        R13, X2
+	VPBROADCASTD X2, Y2
+	MOVQ         $0x22222222, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Y3
+
+group:
+	MOVQ BX, R13
+
+strip:
+	PREFETCHT0 4096(CX)
+	VMOVUPS    (CX), Y4
+	VPSRLD     $0x03, Y4, Y5
+	VANDPS     Y2, Y5, Y5
+	VANDPS     Y0, Y4, Y4
+	VPADDD     Y1, Y4, Y4
+	VMOVUPS    Y4, (AX)
+	PREFETCHT0 4096(SI)
+	VMOVUPS    (SI), Y4
+	VPSRLD     $0x02, Y4, Y6
+	VANDPS     Y3, Y6, Y6
+	VORPS      Y6, Y5, Y5
+	VANDPS     Y0, Y4, Y4
+	VPADDD     Y1, Y4, Y4
+	VMOVUPS    Y4, (R8)
+	PREFETCHT0 4096(DI)
+	VMOVUPS    (DI), Y4
+	VPSRLD     $0x01, Y4, Y6
+	VANDPS     Y1, Y6, Y6
+	VORPS      Y6, Y5, Y5
+	VANDPS     Y0, Y4, Y4
+	VPADDD     Y1, Y4, Y4
+	VMOVUPS    Y4, (R9)
+	VPADDD     Y1, Y5, Y5
+	VMOVUPS    Y5, (R10)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, SI
+	ADDQ       $0x00000020, DI
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, R8
+	ADDQ       $0x00000020, R9
+	ADDQ       $0x00000020, R10
+	SUBQ       $0x00000020, R13
+	JG         strip
+	ADDQ       R11, CX
+	ADDQ       R11, SI
+	ADDQ       R11, DI
+	ADDQ       R12, AX
+	ADDQ       R12, R8
+	ADDQ       R12, R9
+	ADDQ       R12, R10
+	DECQ       DX
+	JNZ        group
 	VZEROUPPER
 	RET
 

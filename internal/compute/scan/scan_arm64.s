@@ -2128,6 +2128,76 @@ group:
 	BNE group
 	RET
 
+// func widenNEON(dst, rows *uint64, groups, part int)
+TEXT ·widenNEON(SB), NOSPLIT, $0-32
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD groups+16(FP), R3
+	MOVD part+24(FP), R4
+	MOVD R2, R5
+	ADD R4, R5
+	MOVD R5, R6
+	ADD R4, R6
+	MOVD R1, R7
+	ADD R4, R7
+	MOVD R7, R8
+	ADD R4, R8
+	MOVD R8, R9
+	ADD R4, R9
+	MOVD R4, R10
+	ADD R4, R10
+	MOVD R10, R11
+	ADD R4, R11
+	FMOVQ 112(R0), F0
+	FMOVQ 128(R0), F1
+	FMOVQ 144(R0), F2
+	FMOVQ 160(R0), F3
+group:
+	MOVD R4, R0
+strip:
+	FMOVQ 0(R2), F4
+	VUSHR $3, V4.S4, V5.S4
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V0.B16, V4.B16, V4.B16
+	VADD V1.S4, V4.S4, V4.S4
+	FMOVQ F4, 0(R1)
+	FMOVQ 0(R5), F4
+	VUSHR $2, V4.S4, V6.S4
+	VAND V3.B16, V6.B16, V6.B16
+	VORR V6.B16, V5.B16, V5.B16
+	VAND V0.B16, V4.B16, V4.B16
+	VADD V1.S4, V4.S4, V4.S4
+	FMOVQ F4, 0(R7)
+	FMOVQ 0(R6), F4
+	VUSHR $1, V4.S4, V6.S4
+	VAND V1.B16, V6.B16, V6.B16
+	VORR V6.B16, V5.B16, V5.B16
+	VAND V0.B16, V4.B16, V4.B16
+	VADD V1.S4, V4.S4, V4.S4
+	FMOVQ F4, 0(R8)
+	VADD V1.S4, V5.S4, V5.S4
+	FMOVQ F5, 0(R9)
+	ADD $16, R2
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R1
+	ADD $16, R7
+	ADD $16, R8
+	ADD $16, R9
+	SUBS $16, R0
+	BNE strip
+	ADD R10, R2
+	ADD R10, R5
+	ADD R10, R6
+	ADD R11, R1
+	ADD R11, R7
+	ADD R11, R8
+	ADD R11, R9
+	SUBS $1, R3
+	BNE group
+	RET
+
 // func weighNEON(dst *uint64, w, scales *float32, groups, odd int)
 TEXT ·weighNEON(SB), NOSPLIT, $0-40
 	MOVD $constants<>(SB), R0
@@ -2136,8 +2206,8 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-40
 	MOVD scales+16(FP), R3
 	MOVD groups+24(FP), R4
 	MOVD odd+32(FP), R5
-	FMOVQ 112(R0), F0
-	FMOVQ 128(R0), F1
+	FMOVQ 176(R0), F0
+	FMOVQ 192(R0), F1
 	FMOVQ 80(R0), F18
 	FMOVQ 96(R0), F19
 group:
@@ -2841,8 +2911,16 @@ DATA constants<>+80(SB)/8, $0x0000800000008000
 DATA constants<>+88(SB)/8, $0x0000800000008000
 DATA constants<>+96(SB)/8, $0xffff0000ffff0000
 DATA constants<>+104(SB)/8, $0xffff0000ffff0000
-DATA constants<>+112(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+120(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+128(SB)/8, $0x46fefe0046fefe00
-DATA constants<>+136(SB)/8, $0x46fefe0046fefe00
-GLOBL constants<>(SB), RODATA|NOPTR, $144
+DATA constants<>+112(SB)/8, $0x7777777777777777
+DATA constants<>+120(SB)/8, $0x7777777777777777
+DATA constants<>+128(SB)/8, $0x4444444444444444
+DATA constants<>+136(SB)/8, $0x4444444444444444
+DATA constants<>+144(SB)/8, $0x1111111111111111
+DATA constants<>+152(SB)/8, $0x1111111111111111
+DATA constants<>+160(SB)/8, $0x2222222222222222
+DATA constants<>+168(SB)/8, $0x2222222222222222
+DATA constants<>+176(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+184(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+192(SB)/8, $0x46fefe0046fefe00
+DATA constants<>+200(SB)/8, $0x46fefe0046fefe00
+GLOBL constants<>(SB), RODATA|NOPTR, $208

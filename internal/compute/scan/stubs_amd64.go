@@ -86,6 +86,11 @@ func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words i
 //go:noescape
 func scoreAVX512(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
 
+// widenAVX512 widens codes of 3 bits to 4 bits, as the reference does.
+//
+//go:noescape
+func widenAVX512(dst *uint64, rows *uint64, groups int, part int)
+
 // weighAVX512 rounds the weights of whole groups of rows, as the reference does.
 //
 //go:noescape
@@ -103,6 +108,9 @@ func aboveAVX512(list *int32, x *float32, least float32, groups int) int
 
 //go:noescape
 func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
+
+//go:noescape
+func widenAVX2(dst *uint64, rows *uint64, groups int, part int)
 
 //go:noescape
 func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)

@@ -39,6 +39,11 @@ func wideProducts1NEON(dst *float32, rows, digits *uint64, n, words, queries, st
 //go:noescape
 func scoreNEON(x, scales, means *float32, groups int, factor, offset float32)
 
+// widenNEON widens codes of 3 bits to 4 bits, as the reference does.
+//
+//go:noescape
+func widenNEON(dst, rows *uint64, groups, part int)
+
 // weighNEON rounds the weights of whole groups of rows, as the reference does.
 //
 //go:noescape

@@ -30,7 +30,7 @@ func (w *choice[T]) gather() {
 		for p, codes := range to.planes {
 			for j, at := range w.places {
 				from := codesToRead(at.slab, i)
-				copy(codes[j*to.words:][:to.words], from.planes[p][from.at(at.row)*to.words:])
+				from.take(codes[j*to.words:][:to.words], p, from.at(at.row))
 			}
 		}
 		for j, at := range w.places {

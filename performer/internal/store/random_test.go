@@ -25,9 +25,9 @@ func newOf[T dense.Float](bits [2]int, topK int, scores []tiles.Scores, places P
 func TestRandomOperations(t *testing.T) {
 	const d, dv = 20, 9
 	seed := uint64(0)
-	for i, bits := range [][2]int{{8, 8}, {4, 4}, {8, 4}, {16, 8}, {4, 16}, {0, 0}, {8, 8}, {4, 8}, {0, 0}} {
+	for i, bits := range [][2]int{{8, 8}, {4, 4}, {8, 4}, {16, 8}, {4, 16}, {3, 3}, {0, 0}, {8, 8}, {4, 3}, {3, 8}, {0, 0}} {
 		all := []Places{{}, {Slope: 0.01}, {Window: 30}, {Window: 130, Sinks: 70, Slope: 0.02}, {Window: 500, Sinks: 3}}
-		if i >= 6 {
+		if i >= 7 {
 			all = []Places{{Chunk: 150}, {Chunk: 1}, {Chunk: 40, Slope: 0.02}}
 		}
 		for _, places := range all {
@@ -53,7 +53,7 @@ func TestRoom(t *testing.T) {
 		elements, codes float64 // tokens in slabs over those that a query sees
 		file            float64
 	}{{63, 13, 4, 3}, {255, 4, 2, 1.5}, {1000, 1.6, 1.6, 1.2}, {4096, 1.6, 1.6, 1.1}, {0, 1.2, 1.2, 1.1}} {
-		for _, bits := range []int{0, 4, 8, 16} {
+		for _, bits := range []int{0, 3, 4, 8, 16} {
 			empty := func(window int) *Store[float32] {
 				return newOf[float32]([2]int{bits, bits}, 0, []tiles.Scores{{Scale: 1}}, Places{Window: window}, d, d)
 			}

@@ -11,24 +11,41 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// Element i of a row with the code c stands for scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ. The
-// lowest 16 bits of the scale are an integer between ±(2¹⁵ − 1), the zero point, and δ is what the
-// zero point adds to the scale. Codes of 16 bits are two planes of 8 bits, the upper bits first.
+// rows holds rows of codes of some bits in a slab. Element i of a row stands for
+//
+//	scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ
+//
+// with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
+// ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale.
+//
+// Package scan knows codes of 4 and 8 bits, of which a row has so many words. Codes of 16 bits are
+// two planes of 8 bits, the upper bits first. Codes of 3 bits become codes of 4 bits before package
+// scan reads them.
 type rows struct {
 	bits, order  int
 	width, words int
-	tokens       int // of a row
+	tokens       int  // of a row
+	three        bool // whether planes are groups of 3 bits in package scan
+	keys         bool // of the tokens
 	planes       [][]uint64
 	scales       []float32
 }
 
-func Takes(bits int) bool { return slices.Contains([]int{4, 8, 16}, bits) }
+// widthOf returns the bits of codes of so many bits in package scan.
+func widthOf(bits int) int { return max(4, min(bits, 8)) }
+
+// Takes reports whether there are codes of so many bits.
+func Takes(bits int) bool { return slices.Contains([]int{3, 4, 8, 16}, bits) }
 
 func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
-	r := rows{bits: bits, order: order, width: min(bits, 8), tokens: tokens}
+	r := rows{bits: bits, order: order, width: widthOf(bits), tokens: tokens, three: bits == 3}
 	r.words = scan.Words(order, r.width)
+	words, together := r.words, tokens
+	if r.three {
+		words, together = scan.ThreeWords(r.words), scan.GroupRows
+	}
 	for range max(bits/8, 1) {
-		r.planes = append(r.planes, newColumn[uint64](s, r.words, tokens, all).data)
+		r.planes = append(r.planes, newColumn[uint64](s, words, together, all).data)
 	}
 	r.scales = newColumn[float32](s, 1, tokens, all).data
 	return r
@@ -56,7 +73,60 @@ func (r *rows) at(row int) int {
 func (r *rows) fetch(row int) {
 	at := r.at(row) * r.words
 	for _, codes := range r.planes {
-		cache.Fetch(codes[at:][:r.words])
+		if r.three {
+			scan.FetchThree(r.group(codes, row), r.words, row%scan.GroupRows)
+		} else {
+			cache.Fetch(codes[at:][:r.words])
+		}
+	}
+}
+
+// group returns the group of codes of 3 bits with a row, and all groups after it.
+func (r *rows) group(codes []uint64, row int) []uint64 {
+	return codes[row/scan.GroupRows*scan.ThreeWords(r.words):]
+}
+
+// least returns the code of package scan for the code 0.
+func (r *rows) least() uint8 {
+	if r.three {
+		return 4
+	}
+	return 0
+}
+
+// put writes a row of a plane. take reads it.
+func (r *rows) put(plane, at int, row []uint64) {
+	if codes := r.planes[plane]; r.three {
+		scan.PutThree(r.group(codes, at), row, at%scan.GroupRows)
+	} else {
+		copy(codes[at*r.words:], row)
+	}
+}
+
+func (r *rows) take(row []uint64, plane, at int) {
+	if codes := r.planes[plane]; r.three {
+		scan.TakeThree(row, r.group(codes, at), at%scan.GroupRows)
+	} else {
+		copy(row, codes[at*r.words:])
+	}
+}
+
+// each calls f with n rows of a plane for package scan, from row at on, and their places among these
+// rows: with all at once, or with multiples of scan.GroupRows in memory that the first cache holds.
+func (r *rows) each(memory *[]uint64, plane, at, n int, f func(codes []uint64, first, n int)) {
+	codes := r.planes[plane]
+	if !r.three {
+		f(codes[at*r.words:], 0, n)
+		return
+	}
+	const words = 1 << 11
+	most, in := max(words/(r.words*scan.GroupRows), 1)*scan.GroupRows, at%scan.GroupRows
+	for first := 0; first < n; first += most {
+		some := min(most, n-first)
+		groups := (in + some + scan.GroupRows - 1) / scan.GroupRows
+		*memory = scratch.Resize(*memory, groups*scan.GroupRows*r.words)
+		scan.WidenThree(*memory, r.group(codes, at+first), groups, r.words)
+		f((*memory)[in*r.words:], first, some)
 	}
 }
 
@@ -67,26 +137,29 @@ func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
 type coder struct {
 	codes   []uint16
 	part    []uint8
+	words   []uint64
 	decoded []float64
 }
 
 func (c *coder) pack(r *rows, at int) {
-	c.part = scratch.Resize(c.part, len(c.codes))
-	for i, codes := range r.planes {
+	c.part, c.words = scratch.Resize(c.part, len(c.codes)), scratch.Resize(c.words, r.words)
+	for i := range r.planes {
 		for l, x := range c.codes {
-			c.part[l] = uint8(x >> (8 * (len(r.planes) - 1 - i)))
+			c.part[l] = uint8(x>>(8*(len(r.planes)-1-i))) + r.least()
 		}
-		scan.Pack(codes[at*r.words:][:r.words], c.part, r.width)
+		scan.Pack(c.words, c.part, r.width)
+		r.put(i, at, c.words)
 	}
 }
 
 func (c *coder) unpack(r *rows, at, n int) {
-	c.codes, c.part = scratch.Resize(c.codes, n), scratch.Resize(c.part, n)
+	c.codes, c.part, c.words = scratch.Resize(c.codes, n), scratch.Resize(c.part, n), scratch.Resize(c.words, r.words)
 	clear(c.codes)
-	for _, codes := range r.planes {
-		scan.Unpack(c.part, codes[at*r.words:][:r.words], r.width)
+	for i := range r.planes {
+		r.take(c.words, i, at)
+		scan.Unpack(c.part, c.words, r.width)
 		for l, x := range c.part {
-			c.codes[l] = c.codes[l]<<8 | uint16(x)
+			c.codes[l] = c.codes[l]<<8 | uint16(x-r.least())
 		}
 	}
 }
@@ -95,6 +168,9 @@ func (c *coder) unpack(r *rows, at, n int) {
 // least and the largest element are multiples of the scale apart from rounding of the zero point.
 // round returns false if float32 has no such scale.
 func (c *coder) round(r *rows, at int, x []float64) bool {
+	if r.three {
+		return c.fit(r, at, x)
+	}
 	low, high := x[0], x[0] // rotation spreads NaN to all elements
 	for _, v := range x {
 		if v < low {
@@ -139,6 +215,49 @@ func (c *coder) round(r *rows, at int, x []float64) bool {
 	return true
 }
 
+// fit is round for codes of 3 bits. Of some grids around zero it takes the one whose codes have the
+// largest cosine to x. With the odd numbers c of the codes, keys have the scale ‖x‖²/cᵀx, with
+// which products are unbiased over rotations, and values the scale cᵀx/‖c‖² of the least error.
+func (c *coder) fit(r *rows, at int, x []float64) bool {
+	peak, norm := 0.0, 0.0
+	for _, v := range x {
+		peak, norm = max(peak, math.Abs(v)), norm+float64(v*v)
+	}
+	if !(peak < math.MaxFloat32/64) || peak < 0x1p-120 && peak > 0 {
+		return false
+	}
+	var best, least, step float64
+	for share := 0.45; share < 1.2 && peak > 0; share += 0.1 {
+		perStep := 3.5 / (share * peak)
+		var product, squares float64
+		for _, v := range x {
+			level := float64(2*codeOf(v*perStep) - 7)
+			product, squares = product+float64(level*v), squares+float64(level*level)
+		}
+		if product*product*least >= best*best*squares {
+			best, least, step = product, squares, perStep
+		}
+	}
+	scale := 0.0
+	if r.keys && peak > 0 {
+		scale = norm / best
+	} else if peak > 0 {
+		scale = best / least
+	}
+	r.scales[at] = math.Float32frombits((math.Float32bits(float32(scale)) + 1<<15) &^ 0xffff)
+	c.codes, c.decoded = scratch.Resize(c.codes, len(x)), scratch.Resize(c.decoded, len(x))
+	for i, v := range x {
+		code := codeOf(v * step)
+		c.codes[i], c.decoded[i] = uint16(code), float64(r.scales[at])*float64(2*code-7)
+	}
+	c.pack(r, at)
+	return true
+}
+
+// codeOf returns the code of 3 bits for a number of steps.
+func codeOf(steps float64) int { return max(0, min(int(steps+4), 7)) }
+
+// read sets c.decoded to the elements that row at stands for.
 func (c *coder) read(r *rows, at int) {
 	scale := float64(r.scales[at])
 	c.unpack(r, at, r.order)

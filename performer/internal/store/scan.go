@@ -21,7 +21,7 @@ type work[T dense.Float] struct {
 	scores, lower           []float32
 	means, blocks, ofBlocks []float32 // of each query: scores of means, sums of weights, scores
 	values, valueMeans      weighted
-	weights                 []uint64
+	weights, wide           []uint64
 	part, memory            []float32
 }
 
@@ -139,12 +139,14 @@ func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64
 func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	count := len(w.factors)
 	dst, w.lower = scratch.Resize(dst, count*n), scratch.Resize(w.lower, count*n)
-	for i, codes := range r.planes {
+	for i := range r.planes {
 		to := dst
 		if i > 0 {
 			to = w.lower
 		}
-		scan.Products(to, codes[at*r.words:], w.digits[r.width], n, r.words, r.width, count, n)
+		r.each(&w.wide, i, at, n, func(codes []uint64, first, some int) {
+			scan.Products(to[first:], codes, w.digits[r.width], some, r.words, r.width, count, n)
+		})
 		if i > 0 {
 			vecmath.Scale(dst, upper)
 			vecmath.AddScaled(dst, to, 1)
@@ -202,6 +204,7 @@ var ascending = func() (x [Segment]float32) {
 type weighted struct {
 	sums   [2][]float32 // of each plane
 	shifts []float32    // sums of weights times zero points
+	wide   []uint64
 }
 
 func (s *weighted) begin(r *rows, count int) {
@@ -236,8 +239,10 @@ func (s *weighted) add(memory *[]uint64, r *rows, weights []float32, at, n int) 
 		}
 		s.shifts[k] += zeros * r.lift()
 	}
-	for i, codes := range r.planes {
-		scan.Sums(s.sums[i], codes[at*r.words:], rounded, n, r.words, r.width, count, words)
+	for i := range r.planes {
+		r.each(&s.wide, i, at, n, func(codes []uint64, first, some int) {
+			scan.Sums(s.sums[i], codes, rounded[scan.WeightWords(first):], some, r.words, r.width, count, words)
+		})
 	}
 }
 

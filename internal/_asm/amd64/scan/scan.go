@@ -37,6 +37,7 @@ func Write() {
 		m := avx{amd64.Vectors{Machine: amd64.Machines[i]}}
 		m.Name = m.Name[3:]
 		zeros.WriteScore[Op, Register](m)
+		zeros.WriteWiden[Op, Register](m)
 		m.weigh()
 		signs(m.Machine)
 		above(m.Machine)
@@ -57,6 +58,8 @@ func (m avx) BroadcastNext(p Register) Op {
 	m.Advance(p, 4)
 	return v
 }
+
+func (m avx) Prefetch(p Register) { PREFETCHT0(at(p, ahead)) }
 
 // begin starts a function. The signature has no element type.
 func begin(name, signature, doc string) {

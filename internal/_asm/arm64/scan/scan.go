@@ -16,6 +16,7 @@ func Write(f *arm64.File) {
 		}
 	}
 	zeros.WriteScore[arm64.Vec, arm64.GP](m)
+	zeros.WriteWiden[arm64.Vec, arm64.GP](m)
 	m.weigh()
 	for _, width := range []int{8, 4} {
 		m.sums(width)
@@ -23,3 +24,6 @@ func Write(f *arm64.File) {
 }
 
 type machine struct{ arm64.Machine }
+
+// Prefetch leaves reading ahead to the processor, as the kernels of products do.
+func (m machine) Prefetch(arm64.GP) {}

@@ -1,0 +1,51 @@
+package scan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Rows of 3 bits come back in every tier, of one row and of groups, whatever their memory held.
+func TestThree(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 2))
+	for _, words := range []int{1, 2, 3, 8, 25} {
+		for groups := range 4 {
+			n := groups * GroupRows
+			rows, narrow := make([]uint64, n*words), randomRows(groups*ThreeWords(words))
+			for i := range rows {
+				rows[i] = r.Uint64()&threeBits + four
+			}
+			for _, i := range r.Perm(n) {
+				PutThree(narrow[i/GroupRows*ThreeWords(words):], rows[i*words:][:words], i%GroupRows)
+			}
+			row := make([]uint64, words)
+			for i := range n {
+				TakeThree(row, narrow[i/GroupRows*ThreeWords(words):], i%GroupRows)
+				require.Equal(t, rows[i*words:][:words], row)
+			}
+			everyTier(t, func(t *testing.T) {
+				got := randomRows(len(rows) + 1)
+				last := got[len(rows)]
+				WidenThree(got, narrow, groups, words)
+				require.Equal(t, append(rows[:len(rows):len(rows)], last), got)
+			})
+		}
+	}
+}
+
+// BenchmarkWidenThree is what 3 bits cost more than 4 in BenchmarkProducts and BenchmarkSums.
+func BenchmarkWidenThree(b *testing.B) {
+	const groups = 16
+	for _, d := range []int{64, 768} {
+		b.Run(fmt.Sprint("d=", d), func(b *testing.B) {
+			words := Words(d, 4)
+			rows, dst := randomRows(groups*ThreeWords(words)), make([]uint64, groups*GroupRows*words)
+			for b.Loop() {
+				WidenThree(dst, rows, groups, words)
+			}
+		})
+	}
+}
