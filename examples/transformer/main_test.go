@@ -134,7 +134,7 @@ func TestTolerance(t *testing.T) {
 	model, _ := random(t)
 	text := filepath.Join(model, "long")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing, and its rays differ. ", 80)), 0o600))
-	out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "1000", "-tokens", "2000", "-tolerance", "0.2")
+	out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "1000", "-tokens", "2000", "-tolerance", "0.05")
 	heads := 0
 	for _, row := range regexp.MustCompile(`(?m)^  (\w.*)  (\d+) heads$`).FindAllStringSubmatch(out, -1) {
 		n, err := strconv.Atoi(row[2])

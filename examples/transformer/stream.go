@@ -5,6 +5,8 @@ import (
 	"io"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
@@ -74,18 +76,12 @@ func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form, exact *
 		all = append(all, state.Clone())
 	}
 	return []string{
-		fmt.Sprintf("%.4f", mean(m.Losses(x, b.Next))), fmt.Sprintf("%.5f", mean(m.Divergences(*exact, x))),
+		fmt.Sprintf("%.4f", stat.Mean(m.Losses(x, b.Next), nil)), fmt.Sprintf("%.5f", stat.Mean(m.Divergences(*exact, x), nil)),
 		fmt.Sprintf("%.0f", speed(m, all[:1])), fmt.Sprintf("%.0f", speed(m, all)), fmt.Sprintf("%.0f", float64(held)/1000),
 	}, nil
 }
 
-func mean(x []float64) (m float64) {
-	for _, v := range x {
-		m += v / float64(len(x))
-	}
-	return m
-}
-
+// speed returns the tokens a second that the model adds to the streams.
 func speed(m *lm.Model, all []*decoder.State) (best float64) {
 	tokens := make([]int, len(all))
 	for range rounds {

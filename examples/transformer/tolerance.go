@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/audit"
@@ -38,12 +37,21 @@ func (s settings) compareChosen(w io.Writer, m *lm.Model) error {
 		fmt.Fprintf(w, "  %-20s  %d heads\n", kind, kinds[kind])
 	}
 	exact := m.Loss(measured)
-	exactTime, chosenTime, err := attentionTimes(m, chosen)
+	whole, err := lm.Exact(m.Config)
 	if err != nil {
 		return err
 	}
-	if err := m.Use(func(layer, head int) (performer.Attention[float32], error) { return chosen[layer][head], nil }); err != nil {
-		return err
+	var exactTime, chosenTime time.Duration
+	for l, layer := range chosen {
+		var heads lm.Head // all heads
+		heads.Q, heads.K, heads.V = m.Projections(l)
+		_, took := timed(whole, heads)
+		exactTime += took
+		_, took = timed(layer, heads)
+		chosenTime += took
+		if err := m.Use(l, layer); err != nil {
+			return err
+		}
 	}
 	other := m.Loss(measured)
 	fmt.Fprintf(w, "\nMean loss of the next %d tokens, in sequences of %d: exact %.4f, chosen %.4f nats a token.\n",
@@ -54,9 +62,9 @@ func (s settings) compareChosen(w io.Writer, m *lm.Model) error {
 	return err
 }
 
-// choose returns the attention that audit.Choose chooses for each head of each layer on a sequence
+// choose returns the attention of each layer that audit.Choose chooses, head by head, on a sequence
 // of tokens, and the number of heads with each kind of attention.
-func (s settings) choose(m *lm.Model, tokens []int) (chosen [][]performer.Attention[float32], kinds map[string]int, _ error) {
+func (s settings) choose(m *lm.Model, tokens []int) (chosen []performer.Batch[float32], kinds map[string]int, _ error) {
 	m.Read(tokens, []int{len(tokens)})
 	kinds = make(map[string]int)
 	for l := range m.Layers {
@@ -71,36 +79,11 @@ func (s settings) choose(m *lm.Model, tokens []int) (chosen [][]performer.Attent
 			kinds[kind]++
 			heads = append(heads, c.Attention)
 		}
-		chosen = append(chosen, heads)
+		layer, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, heads...)
+		if err != nil {
+			return nil, nil, err
+		}
+		chosen = append(chosen, layer)
 	}
 	return chosen, kinds, nil
-}
-
-// attentionTimes returns the least times of exact and of chosen attention in all layers, in turns,
-// on the queries, keys and values of the last call of Read.
-func attentionTimes(m *lm.Model, chosen [][]performer.Attention[float32]) (exact, other time.Duration, _ error) {
-	whole, err := lm.Exact(m.Config)
-	if err != nil {
-		return 0, 0, err
-	}
-	for l, heads := range chosen {
-		batch, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, heads...)
-		if err != nil {
-			return 0, 0, err
-		}
-		q, k, v := m.Projections(l)
-		out := dense.New[float32](q.Rows, q.Cols)
-		var least [2]time.Duration
-		for i := range rounds {
-			for j, a := range []performer.Batch[float32]{whole, batch} {
-				start := time.Now()
-				a.Forward(out, q, k, v)
-				if took := time.Since(start); i == 0 || took < least[j] {
-					least[j] = took
-				}
-			}
-		}
-		exact, other = exact+least[0], other+least[1]
-	}
-	return exact, other, nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
@@ -23,7 +22,8 @@ func (s settings) write(m *lm.Model) (written string, speed float64, _ error) {
 		return "", 0, errors.New("-prompt is empty, want a text (-length 0 writes nothing)")
 	}
 	rng := rand.New(rand.NewPCG(s.seed, 0))
-	logits := m.Logits(last(state.Read(tokens)))
+	x := state.Read(tokens)
+	logits := m.Logits(x.RowRange(x.Rows-1, x.Rows)) // of the last token alone
 	start, before := time.Now(), len(tokens)
 	for range s.length {
 		token := draw(logits.Row(0), s.temperature, rng)
@@ -35,9 +35,6 @@ func (s settings) write(m *lm.Model) (written string, speed float64, _ error) {
 	}
 	return m.Tokenizer.Decode(tokens), float64(len(tokens)-before) / time.Since(start).Seconds(), nil
 }
-
-// last returns the last row of x: a prompt needs the logits of the last token only.
-func last(x dense.Matrix[float32]) dense.Matrix[float32] { return x.RowRange(x.Rows-1, x.Rows) }
 
 // draw returns a token with probability proportional to exp(logit/temperature).
 func draw(logits []float32, temperature float64, rng *rand.Rand) int {

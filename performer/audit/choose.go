@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -23,8 +24,11 @@ type ChooseOptions struct {
 	// Calls. Zero means 1.
 	Calls int
 
-	// Budget bounds the cost of a search as a multiple of that of exact attention. A search ends at
-	// half of the Budget if no approximation has an error below twice the tolerance. Zero means ½.
+	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. A
+	// search ends at half of the Budget if no approximation has an error below twice the tolerance.
+	// With a Budget of at least 4, Choose compares attention over blocks of keys and in 8 bits with
+	// exact attention in all rows, up to 16,384, instead of samples, and a search may spend all of
+	// the Budget. Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
@@ -35,8 +39,14 @@ type ChooseOptions struct {
 	Reproducible bool
 }
 
-// sampledRows returns the number of choosing rows, and of rows of each test, for rows of q.
-func sampledRows(rows int) int {
+// sampledRows returns the number of choosing rows, and of rows of each test, for rows of q. A sweep
+// gives the outputs of all sizes, so that a large budget is enough for all rows, whose errors need
+// no tests in other rows.
+func sampledRows(rows int, budget float64, sweeps bool) int {
+	const least, most = 4, 1 << 14 // the sweep holds the outputs of all sizes
+	if sweeps && budget >= least && rows <= most {
+		return rows
+	}
 	return max(min(rows/24, int(2.5*math.Sqrt(float64(rows)))), 64)
 }
 
@@ -109,12 +119,13 @@ func choose[T dense.Float](ctx context.Context, softmax performer.Softmax, x inp
 		return none, err
 	}
 	rng := rand.New(src)
-	sample, err := newSample(batch, x, sampledRows(x.q.Rows), rng)
-	if err != nil {
-		return none, err
-	}
 	if kinds == nil {
 		kinds = allKinds[T]()
+	}
+	sweeps := slices.ContainsFunc(kinds, func(k kind[T]) bool { return k.sweep != nil })
+	sample, err := newSample(batch, x, sampledRows(x.q.Rows, opts.Budget, sweeps), rng)
+	if err != nil {
+		return none, err
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: exact, Name: "exact attention", Exact: true, Tolerance: tolerance}

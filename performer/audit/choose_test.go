@@ -81,7 +81,7 @@ func testChoose[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](400, 1500, 8)
 	var none dense.Matrix[T]
 	for _, causal := range []bool{false, true} {
-		for _, number := range []uint64{401, 411} {
+		for budget, rows := range map[float64]int{3.5: 64, 25: 1500} { // sampled, or all
 			softmax := performer.Softmax{Scale: 1, Causal: causal}
 			truth := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: softmax}))
 			exact := truth.Forward(none, q, k, v)
@@ -89,14 +89,14 @@ func testChoose[T dense.Float](t *testing.T) {
 			if causal { // features fall short
 				kinds = append(kinds[:1], bitsKind[T]())
 			}
-			c, err := choose(t.Context(), softmax, input[T]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, kinds, densetest.Source(number))
+			c, err := choose(t.Context(), softmax, input[T]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: budget, Reproducible: true}, kinds, densetest.Source(401))
 			require.NoError(t, err)
 			require.False(t, c.Exact, "causal=%v: %v", causal, c)
 			off := relativeError(c.Attention.Forward(none, q, k, v), exact)
 			assert.LessOrEqual(t, off, 0.05)
-			assert.True(t, c.Report.Low <= off && off <= c.Report.High, "%v of %v", off, c)
+			assert.True(t, c.Report.Low <= 1.001*off && off <= 1.001*c.Report.High, "%v of %v", off, c)
 			assert.LessOrEqual(t, c.Report.Error, 0.05)
-			assert.Equal(t, [2]int{64, 1500}, [2]int{c.Report.Rows, c.Report.Of})
+			assert.Equal(t, [2]int{rows, 1500}, [2]int{c.Report.Rows, c.Report.Of})
 			assert.Greater(t, c.Report.Average, 0.1)
 			last := c.Trials[len(c.Trials)-1]
 			assert.Equal(t, c.Name, last.Name)

@@ -29,7 +29,7 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 	case compared > 0:
 		err = s.compare(ctx, l, &o, compared)
 	case o.rows == nil:
-		o.rows = s.head.draw(len(s.head.rows), s.rng)
+		o.rows = s.testRows()
 		if l.whole {
 			o.out = gather(o.whole, o.rows.rows)
 		} else {
@@ -39,8 +39,10 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 	if t.Slow = s.slower(o.took); err != nil || o.rows == nil || t.Slow {
 		return math.Inf(1), err
 	}
-	if err := attend(ctx, []*headSample[T]{o.rows}); err != nil {
-		return 0, err
+	if o.rows != s.head {
+		if err := attend(ctx, []*headSample[T]{o.rows}); err != nil {
+			return 0, err
+		}
 	}
 	bound = errorOf(o.rows.deviations(o.out)).above(s.testedAt(s.tests))
 	if bound <= s.tolerance {

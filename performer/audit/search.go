@@ -114,7 +114,7 @@ func (s *search[T]) cheapest() *ladder[T] {
 		return nil
 	}
 	share := unpromisingShare
-	if s.near {
+	if s.near || s.seesAll() {
 		share = 1
 	}
 	var best *ladder[T]
@@ -187,6 +187,9 @@ func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 // attention, and a sweep has outputs for a test without a comparison.
 func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 	w, calls := s.rowsWork(), 2.0
+	if compared == 0 && s.seesAll() {
+		w = 0
+	}
 	switch {
 	case compared == 0 && (l.whole || l.sweep != nil):
 		return w
@@ -250,8 +253,10 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	var spare []*headSample[T] // for tests
 	rows := slices.Clone(h.rows)
 	for range sweptTests {
-		spare = append(spare, h.draw(len(h.rows), s.rng))
-		rows = append(rows, spare[len(spare)-1].rows...)
+		spare = append(spare, s.testRows())
+		if !s.seesAll() {
+			rows = append(rows, spare[len(spare)-1].rows...)
+		}
 	}
 	slices.Sort(rows)
 	start := time.Now()
@@ -275,7 +280,7 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 		l.next = min(next, last)
 		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errors[l.next].error
 		s.near = s.near || t.Error <= nearTolerances*s.tolerance
-		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.rowsWork(), s.budget) {
+		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.testWork(l, next, 0), s.budget) {
 			break
 		}
 		o := outputs[T]{rows: spare[0], out: gather(outs[next], places(rows, spare[0].rows))}
@@ -296,6 +301,18 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	}
 	l.drop()
 	return nil
+}
+
+// seesAll reports whether the choosing rows are all rows. The errors of attention without random
+// numbers then are known.
+func (s *search[T]) seesAll() bool { return len(s.head.rows) == s.head.q.Rows }
+
+// testRows returns new rows for a test, or the choosing rows if these are all rows.
+func (s *search[T]) testRows() *headSample[T] {
+	if s.seesAll() {
+		return s.head
+	}
+	return s.head.draw(len(s.head.rows), s.rng)
 }
 
 // testedAt returns the probability with which the error may exceed the bound of a test. All tests

@@ -88,11 +88,21 @@ func (f Form) String() string {
 }
 
 func (f Form) Use(m *Model, seed uint64) error {
-	err := m.Use(func(layer, head int) (performer.Attention[float32], error) {
-		return f.Attention(m.HeadDim, true, seed+uint64(layer*m.Heads+head))
-	})
-	if err != nil {
-		return fmt.Errorf("%v: %w", f, err)
+	for l := range m.Layers {
+		forms := make([]performer.Attention[float32], m.Heads)
+		for h := range forms {
+			var err error
+			if forms[h], err = f.Attention(m.HeadDim, true, seed+uint64(l*m.Heads+h)); err != nil {
+				return fmt.Errorf("%v: %w", f, err)
+			}
+		}
+		batch, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, forms...)
+		if err != nil {
+			return err
+		}
+		if err := m.Use(l, batch); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/bpe"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
@@ -137,50 +139,22 @@ type Loss struct {
 
 // Loss returns the mean loss over batches.
 func (m *Model) Loss(batches []decoder.Batch) (l Loss) {
-	start, n := time.Now(), 0
+	start := time.Now()
+	var all []float64
 	for _, b := range batches {
 		x := m.Read(b.Tokens, b.Lengths)
-		l.outputs = append(l.outputs, x)
-		for _, nats := range m.Losses(x, b.Next) {
-			l.Nats += nats
-			n++
-		}
+		l.outputs, all = append(l.outputs, x), append(all, m.Losses(x, b.Next)...)
 	}
-	l.Nats /= float64(n)
-	l.Time = time.Since(start)
+	l.Nats, l.Time = stat.Mean(all, nil), time.Since(start)
 	return l
 }
 
 // Divergence returns the mean Kullback–Leibler divergence of the next token with the attention of
 // other from that of exact, in nats.
 func (m *Model) Divergence(exact, other Loss) float64 {
-	var sum, n float64
+	var all []float64
 	for i, x := range exact.outputs {
-		for _, nats := range m.Divergences(x, other.outputs[i]) {
-			sum += nats
-			n++
-		}
+		all = append(all, m.Divergences(x, other.outputs[i])...)
 	}
-	return sum / n
-}
-
-// Use sets the attention of all heads of m.
-func (m *Model) Use(attention func(layer, head int) (performer.Attention[float32], error)) error {
-	for l := range m.Layers {
-		heads := make([]performer.Attention[float32], m.Heads)
-		for h := range heads {
-			var err error
-			if heads[h], err = attention(l, h); err != nil {
-				return err
-			}
-		}
-		batch, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, heads...)
-		if err != nil {
-			return err
-		}
-		if err := m.Model.Use(l, batch); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stat.Mean(all, nil)
 }

@@ -28,7 +28,7 @@ type block[T dense.Float] struct {
 	later    later
 	exact    *tiles.Tile[T] // nil unless a tile is not coded
 	parts    []tiles.Part
-	row, out []T
+	outputs  scratch.Buffer[T]
 
 	// One element for each query, and padding to whole vectors.
 	scales     []float32 // of codes, times the scale of scores, in octaves
@@ -229,60 +229,85 @@ func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32
 	bytedot.Peaks(b.peaks, y)
 }
 
+// finish writes the outputs of the queries of the block. Dst may be Q.
 func (b *block[T]) finish(c *call[T]) {
 	if !c.store.exact {
 		b.addLater(c)
+		b.share()
 	}
-	b.row, b.out = scratch.Resize(b.row, c.V.Cols), scratch.Resize(b.out, c.V.Cols)
-	for i := range b.hi - b.lo {
-		if !b.output(c, i) || c.blocks != nil && !layout.Finite(dense.Of(1, c.V.Cols, b.out)) {
-			b.exactly(c, i)
-		} else {
-			copy(c.Dst.Row(b.lo+i), b.out)
+	n := b.hi - b.lo
+	b.outputs.Shape(n, c.V.Cols)
+	outputs := b.outputs.Rows(n)
+	for i := range n {
+		if !b.output(c, outputs.Row(i), i) {
+			b.exactly(c, outputs, i)
 		}
 	}
+	if c.blocks != nil && !layout.Finite(outputs) {
+		for i := range n {
+			if !layout.Finite(outputs.RowRange(i, i+1)) {
+				b.exactly(c, outputs, i)
+			}
+		}
+	}
+	dense.Copy(c.Dst.RowRange(b.lo, b.hi), outputs)
+}
+
+// share sets olds and news to the factors that bring the sums of codes and the sums of exact to one
+// peak.
+func (b *block[T]) share() {
+	if b.exact == nil {
+		return
+	}
+	for i := range b.hi - b.lo {
+		_, _, exact := b.exact.Sums(i)
+		peak := float64(b.highest[i]) / octaves
+		most := math.Max(peak, exact)
+		if most == math.Inf(-1) {
+			most = 0
+		}
+		b.olds[i], b.news[i] = float32(peak-most), float32(exact-most)
+	}
+	vecmath.Exp(b.olds, b.olds)
+	vecmath.Exp(b.news, b.news)
 }
 
 // output sets out to the output of query i of the block, and reports whether there is one: codes
 // and weights are finite, and a weight is not zero.
-func (b *block[T]) output(c *call[T], i int) bool {
+func (b *block[T]) output(c *call[T], out []T, i int) bool {
 	if c.store.exact {
-		b.exact.FinishRow(c.Scores, b.out, i)
+		b.exact.FinishRow(c.Scores, out, i)
 		return true
 	}
-	total, peak := b.totals[i], float64(b.highest[i])/octaves
+	total, peak, factor := T(b.totals[i]), float64(b.highest[i])/octaves, T(1)/255
 	if scale := b.queries.Scales[i]; scale-scale != 0 || total-total != 0 {
 		return false
 	}
-	sums, stride := b.sums.Data[i:], b.sums.Rows(0).Stride
-	for j := range b.row {
-		b.row[j] = T(sums[j*stride])
+	if b.exact != nil {
+		factor *= T(b.olds[i])
 	}
-	all := T(total)
+	total *= factor
+	sums, stride := b.sums.Data[i:], b.sums.Rows(0).Stride
+	for j := range out {
+		out[j] = T(sums[j*stride]) * factor
+	}
 	if b.exact != nil {
 		more, moreTotal, morePeak := b.exact.Sums(i)
-		most := math.Max(peak, morePeak)
-		if most == math.Inf(-1) {
-			most = 0
-		}
-		coded, exact := T(math.Exp(peak-most)), 255*T(math.Exp(morePeak-most))
-		vecmath.Scale(b.row, coded)
-		vecmath.AddScaled(b.row, more, exact)
-		all, peak = coded*all+exact*moreTotal, most
+		vecmath.AddScaled(out, more, T(b.news[i]))
+		total, peak = total+T(b.news[i])*moreTotal, math.Max(peak, morePeak)
 	}
-	if all == 0 {
+	if total == 0 {
 		return false
 	}
-	vecmath.Scale(b.row, 1/T(255))
-	tiles.Output(c.Scores, b.out, b.row, all/255, peak)
+	tiles.Output(c.Scores, out, out, total, peak)
 	return true
 }
 
 // exactly computes the output of query i of the block as package tiles does.
-func (b *block[T]) exactly(c *call[T], i int) {
+func (b *block[T]) exactly(c *call[T], outputs dense.Matrix[T], i int) {
 	at := b.lo + i
 	t := tiles.NewTile(c.Scores, c.Q.RowRange(at, at+1), c.V.Cols)
 	t.AddSeen(c.K, c.V, c.Mask, at)
-	t.Finish(c.Dst.RowRange(at, at+1))
+	t.Finish(outputs.RowRange(i, i+1))
 	t.Release()
 }
