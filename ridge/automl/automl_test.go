@@ -243,8 +243,9 @@ func testClasses[T dense.Float](t *testing.T) {
 	assert.Greater(t, r.Accuracy, 0.85)
 	assert.Positive(t, r.Calibration)
 	assert.Less(t, r.Calibration, 3*math.Sqrt(0.3/120))
-	assert.Contains(t, r.String(), "<- chosen")
-	_, weighted := loss(fit(rows.RowRange(0, 60), []float64{1, 5}).Classifier)
+	assert.Contains(t, r.String(), " of the mixture: ")
+	_, share := loss(fit(rows.RowRange(0, 60), nil).Model)
+	_, weighted := loss(fit(rows.RowRange(0, 60), []float64{1, 5}).Model)
 	assert.Greater(t, weighted, share+0.1)
 	var file bytes.Buffer
 	require.NoError(t, r.Model.Write(&file))
@@ -345,10 +346,7 @@ func testEndOfContext[T dense.Float](t *testing.T) {
 		if o.Classes > 0 {
 			b = classes
 		}
-		total, family := 3, 3
-		if o.Forward {
-			family = 5
-		}
+		total := 3
 		for at := 1; at < total; at += 14 {
 			ctx, cancel := context.WithCancel(t.Context())
 			o.Progress = func(done, all int, _ string) {

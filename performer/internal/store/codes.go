@@ -70,8 +70,8 @@ func newCodes[T dense.Float](o Exact) (*Store[T], error) {
 	for i, d := range dims {
 		c.sides[i] = newSide[T](d, bits[i])
 	}
-	c.widths = slices.Compact([]int{widthOf(keyBits), 8})
-	c.chooser = newChooser(topK, c.sides, c.widths)
+	c.widths = slices.Compact([]int{widthOf(o.KeyBits), 8})
+	c.chooser = newChooser(o.TopK, c.sides, c.widths)
 	sides, choosing := c.sides, c.chooser.given != nil
 	c.slabs = newSlabs(keyHeads, Segment, o.Places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
