@@ -38,7 +38,7 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 		return nil, false, err
 	}
 	p := pick{&candidate{explored: &explored{family: new(family)}, goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
-	found := choice{learnt: learnt{space: at, kernel: k}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
+	found := choice{learnt: learnt{space: at, kernel: k, ratio: 0.1}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
 	found.Folds = randomFolds
 	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all}
 	t, f := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}
