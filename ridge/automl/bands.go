@@ -1,6 +1,7 @@
 package automl
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"runtime"
@@ -11,60 +12,60 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 const noiseRows = 200
 
-// withBands gives the first part of a mixture bands from the errors of the mixture at rows left out
-// of fits to all rows, if all parts have such errors, and otherwise at held-out rows, in units of
-// the deviations of the first part there.
+// withBands gives the first part of a mixture bands from errors of the mixture, in units of the
+// deviations of the first part: at rows left out of fits to all rows, if all parts have such errors,
+// and otherwise at held-out rows. Errors h at held-out rows, in root mean squares, are multiplied by
+// √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all rows. Bands of boxes
+// have one width, because a row has a box of its own, and so have bands of groups, because other rows
+// of the group make deviations small.
 func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], error) {
-	first := all[0]
-	left := first.left.Clone()
-	for i, f := range all {
-		if f.left.Rows == 0 {
-			left.Rows = 0
-		} else if i == 0 {
-			floats.Scale(f.Weight, left.Data)
-		} else if left.Rows > 0 {
-			floats.AddScaled(left.Data, f.Weight, f.left.Data)
+	m, b, errors, whole := all[0].Model, all[0].rows, all[0].left, true
+	for _, f := range all {
+		whole = whole && f.left.Rows > 0
+	}
+	if whole {
+		errors = dense.New[float64](b.X.Rows, b.Y.Cols)
+		for _, f := range all {
+			floats.AddScaled(errors.Data, f.Weight, f.left.Data)
+		}
+	} else {
+		wide := s.rows
+		wide.X, wide.Y, wide.Weights = moved(t.curves, layout.Rows(wide.X, s.tested)), layout.Rows(wide.Y, s.tested), nil
+		for _, i := range s.tested {
+			wide.Weights = append(wide.Weights, s.given[i])
+		}
+		b, errors = narrow[T](wide), found.heldErrors.Clone()
+		for j, h := range meanSquares(errors) {
+			v, share := m.Noise()[j], 1-1/float64(len(s.folds))
+			for i := range errors.Rows {
+				if v < h && !t.goal.logs {
+					errors.Row(i)[j] *= math.Sqrt((v + share*(h-v)) / h)
+				}
+			}
 		}
 	}
-	if left.Rows > 0 {
-		return kernelBands(s.ctx, first, found, left)
+	_, scales, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
+	if err != nil {
+		return nil, err
 	}
-	errors, scales := found.heldErrors.Clone(), found.heldScales
-	for j, h := range meanSquares(errors) {
-		size := 1.0
-		if v := first.Model.Noise()[j]; v < h && found.boxed() {
-			share := 1 - 1/float64(len(s.folds))
-			size = math.Sqrt((v + share*(h-v)) / h)
+	scaleBack(all[0].member, m.Mean(dense.Matrix[T]{}, b.X), scales)
+	_, boxes := found.kernel.(kernels.Boxes)
+	bands := ridge.Bands[T]{Errors: errors, Relative: t.goal.logs || !boxes && s.Groups == nil}
+	found.Bands = map[bool]string{true: relativeBands, false: equalBands}[bands.Relative]
+	for i, v := range errors.Data {
+		if errors.Data[i] = math.Abs(v); bands.Relative {
+			errors.Data[i] /= scales.Data[i]
 		}
-		for i := range errors.Rows {
-			errors.Set(i, j, size*errors.At(i, j)/scales.At(i, j))
-		}
 	}
-	rows := narrow[T](s.block(moved(t.curves, s.rows.X), t.goal, s.tested))
-	return bandsOf(s.ctx, first.Model, found, rows, errors, scales)
-}
-
-// boxed reports whether the bands have one width, because a row has a box of its own.
-func (c *choice) boxed() bool {
-	_, boxes := c.kernel.(kernels.Boxes)
-	return boxes && !c.picks[0].goal.logs
-}
-
-func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
-	found.Bands = relativeBands
-	if found.boxed() {
-		found.Bands = equalBands
-		floats.Mul(errors.Data, scales.Data)
-	}
-	bands := ridge.Bands[T]{Errors: errors, Relative: found.Bands == relativeBands}
-	if found.Folds != randomFolds || found.Ended { // rows of a group tell of each other's noise
-	} else if logs, about, least, ok := noise(ctx, m, rows, errors); ok {
+	if s.Groups != nil || found.Ended { // rows of a group tell of each other's noise
+	} else if logs, about, least, ok := noise(s.ctx, m, b, errors); ok {
 		found.Bands, bands.Errors, bands.Logs, bands.Least = noiseBands, about, logs, least
 	}
 	found.Coverage = coverage(bands.Errors)

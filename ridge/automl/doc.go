@@ -17,8 +17,8 @@
 // groups had 1.10, and bands of 90 % held 47 %. On four other tables of 4000 rows in groups of ten,
 // with Groups, the report said 1.10 on average and new groups had 1.06, and bands held 91 %.
 //
-// On columns of mixed kinds, trees can be ahead. Options.HeavyTails bears a fifth of the rows far off, and not half of
-// them.
+// On columns of mixed kinds, trees can be ahead. Options.HeavyTails bears a fifth of the rows far
+// off, and not half of them.
 //
 // docs/regression.md has the families, the rules of the choice, and the references.
 package automl

@@ -98,24 +98,6 @@ func (s *system) fitGoal(g *goal, y dense.Matrix[float64]) (a dense.Matrix[float
 	return s.fit(y)
 }
 
-// variances returns the variances of the functions in units of aᵀy/(n − 1), at the rows of x. cross
-// has the values of the kernel k of all rows with those of x, and is overwritten.
-func (s *system) variances(cross dense.Matrix[float64], k kernels.Kernel, x dense.Matrix[float64]) []float64 {
-	v, rest := make([]float64, x.Rows), make([]float64, x.Rows)
-	for i, u := range s.ones {
-		floats.AddScaled(rest, u, cross.Row(i))
-	}
-	s.factor.Half(s.ctx, cross)
-	for j := range v {
-		v[j] = k.Eval(x.Row(j), x.Row(j))
-		for i := range cross.Rows {
-			v[j] -= cross.At(i, j) * cross.At(i, j)
-		}
-		v[j] = max(v[j], 0) + (1-rest[j])*(1-rest[j])/floats.Sum(s.ones)
-	}
-	return v
-}
-
 // descend lowers a loss by steps of a factor of 4 from 2^at on, and returns the best power of 2.
 func descend(at int, loss func(power int) float64) int {
 	least := loss(at)

@@ -2,6 +2,8 @@ package automl
 
 import (
 	"context"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"gonum.org/v1/gonum/floats"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -36,7 +38,7 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 		return nil, false, err
 	}
 	p := pick{&candidate{explored: &explored{family: new(family)}, goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
-	found := choice{learnt: learnt{space: at, kernel: k}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
+	found := choice{learnt: learnt{space: at, kernel: k, ratio: 0.1}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
 	found.Folds = randomFolds
 	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all}
 	t, f := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}
@@ -49,3 +51,28 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 
 // First returns the part of the largest weight.
 func First[T dense.Float](m *Model[T]) *ridge.Model[T] { return m.members[0].Model }
+
+// LogisticSlopes returns the slopes of the loss of logistic regression at its end.
+func LogisticSlopes(ctx context.Context, x, y dense.Matrix[float64], weights []float64, ratio float64) dense.Matrix[float64] {
+	gram := kernels.Gram(dense.Matrix[float64]{}, kernels.Gaussian{LengthScale: 1}, x, dense.Matrix[float64]{})
+	s, err := newSystem(ctx, gram, weights, ratio)
+	if err != nil {
+		panic(err)
+	}
+	a, b := s.logistic(y)
+	f := dense.New[float64](y.Rows, y.Cols)
+	matmul.Mul(1, gram, a, 0, f)
+	for i, w := range weights {
+		floats.Add(f.Row(i), b)
+		softmax(f.Row(i))
+		for j, p := range f.Row(i) {
+			f.Set(i, j, 2*w*(y.At(i, j)-p)-ratio*a.At(i, j))
+		}
+	}
+	return f
+}
+
+// Curves returns the rows of other, moved by the curves of x.
+func Curves(x, other dense.Matrix[float64]) (asRanks, asSquashed dense.Matrix[float64]) {
+	return moved(ranks(x), other), moved(squashed(x), other)
+}

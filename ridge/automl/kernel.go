@@ -49,6 +49,7 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 	if err != nil {
 		return false, err
 	}
+	b = positive(b)
 	fit, err := iterate(s, k, b, ratio, probes)
 	var slow *ridge.NotConverged
 	if errors.As(err, &slow) {
@@ -159,26 +160,6 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 	n := len(all.Weights)
 	all.X, all.Y = dense.Of(n, d, all.X.Data), dense.Of(n, p, all.Y.Data)
 	return all, nil
-}
-
-// kernelBands returns the first part of a mixture with bands from errors at rows left out.
-func kernelBands[T dense.Float](ctx context.Context, f fitted[T], found *choice, left dense.Matrix[float64]) (*ridge.Model[T], error) {
-	b := positive(f.rows)
-	errs, scales, err := reweighted[T]{ctx, b, f.Model, math.Inf(1)}.leaveOut(f.Model, b)
-	if err != nil {
-		return nil, err
-	}
-	units, at := scales.Clone(), 0
-	scaleBack(f.member, f.Model.Mean(dense.Matrix[T]{}, b.X), units)
-	for i := range left.Rows {
-		if f.rows.Weight(i) > 0 {
-			for j, e := range left.Row(i) {
-				errs.Set(at, j, math.Abs(e)/units.At(at, j))
-			}
-			at++
-		}
-	}
-	return bandsOf(ctx, f.Model, found, b, errs, scales)
 }
 
 // positive returns the rows of weights above 0.

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // judge sets the predictions and the losses of the candidate.
@@ -171,40 +170,4 @@ func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 		l.ratio *= float64(n) / float64(len(s.folds[0].train))
 	}
 	return l, nil
-}
-
-// deviations returns the standard deviations of the predictions of the candidate at the held-out
-// rows, in units of the targets.
-func (c *candidate) deviations(s *search) (sd dense.Matrix[float64], err error) {
-	e := *c.explored
-	e.search = s
-	if err := e.fill(c.of); err != nil {
-		return sd, err
-	}
-	sd = dense.New[float64](len(s.tested), c.goal.y.Cols)
-	at := 0
-	for i, p := range e.parts {
-		system, err := s.system(p, c.power)
-		if err != nil {
-			return sd, err
-		}
-		y := layout.Rows(c.goal.y, s.folds[i].train)
-		a, _ := system.fit(y)
-		variances := system.variances(dense.Transpose(dense.Matrix[float64]{}, p.cross), p.kernel, p.test)
-		for j := range y.Cols {
-			prior := 0.0
-			for r := range y.Rows {
-				prior += y.At(r, j) * a.At(r, j) / float64(max(1, y.Rows-1))
-			}
-			for r, v := range variances {
-				size := c.goal.unit[j] * math.Sqrt(max(prior, 0)*(v+system.ratio/s.given[s.folds[i].test[r]]))
-				if c.goal.logs {
-					size *= c.held.At(at+r, j)
-				}
-				sd.Set(at+r, j, max(size, math.SmallestNonzeroFloat64))
-			}
-		}
-		at += p.test.Rows
-	}
-	return sd, nil
 }

@@ -40,6 +40,7 @@ type explored struct {
 type part struct {
 	space       space
 	kernel      kernels.Kernel
+	train       []int                 // the numbers of the rows of the fit
 	z, test     dense.Matrix[float64] // points in the space
 	weights     []float64
 	start       float64               // length-scale
@@ -134,8 +135,8 @@ const (
 )
 
 // explore returns candidates of a family, and the score of the best one. Families learn from
-// logarithms of targets if the best candidate so far does. In large samples, the first fold tells
-// the best kernels of a family, and whether the family is far worse than the best one.
+// logarithms of targets if the best candidate so far does. In large samples, half of the rows outside of the
+// first fold tell the best kernels of a family, and whether the family is far worse than the best.
 func (s *search) explore(f *family, index int) (pool []*candidate, score float64, err error) {
 	e := &explored{search: s, family: f, index: index, taught: s.teacher, x: moved(f.curves(s.rows.X), s.rows.X)}
 	defer func() {
@@ -143,13 +144,12 @@ func (s *search) explore(f *family, index int) (pool []*candidate, score float64
 			e.parts[i].gram, e.parts[i].cross = dense.Matrix[float64]{}, dense.Matrix[float64]{}
 		}
 	}()
-	first := len(s.folds)
-	if len(s.rows.Weights) > racedRows && !s.Forward {
-		first = 1
+	folds, races := s.folds, len(s.rows.Weights) > racedRows && !s.Forward
+	if races {
+		train := s.folds[0].train
+		folds = []fold{{train[:len(train)/2], s.folds[0].test}}
 	}
-	for _, fold := range s.folds[:first] {
-		err = cmp.Or(err, e.add(fold))
-	}
+	err = e.learn(folds)
 	if err == nil && f.fixed {
 		_, err = e.try(f.name, nil)
 	} else if err == nil {
@@ -163,17 +163,14 @@ func (s *search) explore(f *family, index int) (pool []*candidate, score float64
 	if s.least = min(s.least, best.loss); s.least == best.loss && s.Classes == 0 {
 		s.teacher = best.goal
 	}
-	if first == len(s.folds) || best.loss > clearRace*s.least {
-		if first < len(s.folds) {
-			e.pool = nil
-		}
+	if !races {
 		return e.pool, s.score(best.losses), nil
 	}
 	count, all := make(map[*goal]int), e.pool
-	e.pool = nil
-	for _, fold := range s.folds[first:] {
-		err = cmp.Or(err, e.add(fold))
+	if e.pool = nil; best.loss > clearRace*s.least {
+		return nil, s.score(best.losses), nil
 	}
+	err = e.learn(s.folds)
 	for _, c := range all {
 		if count[c.goal]++; count[c.goal] <= racers && err == nil {
 			var again []*candidate
@@ -202,23 +199,24 @@ func (f *family) curves(x dense.Matrix[float64]) curves {
 	return f.curve(x)
 }
 
-// add learns the space of the family outside of a fold.
-func (e *explored) add(fold fold) error {
-	b := e.block(e.x, e.taught, fold.train)
-	p := part{weights: b.Weights}
-	var err error
-	if p.space, p.start, p.ratio, err = e.family.space(e.search, b); err != nil {
-		return err
+// learn learns the space of the family outside of each fold.
+func (e *explored) learn(folds []fold) (err error) {
+	e.parts = make([]part, len(folds))
+	for i, fold := range folds {
+		p, b := &e.parts[i], e.block(e.x, e.taught, fold.train)
+		p.train, p.weights = fold.train, b.Weights
+		if p.space, p.start, p.ratio, err = e.family.space(e.search, b); err != nil {
+			return err
+		}
+		if !e.family.fixed && !(p.start > 0) {
+			return errors.New("the rows are equal, which tells no length-scale")
+		}
+		z, err := p.space.points(e.x)
+		if err != nil {
+			return err
+		}
+		p.z, p.test = layout.Rows(z, fold.train), layout.Rows(z, fold.test)
 	}
-	if !e.family.fixed && !(p.start > 0) {
-		return errors.New("the rows are equal, which tells no length-scale")
-	}
-	z, err := p.space.points(e.x)
-	if err != nil {
-		return err
-	}
-	p.z, p.test = layout.Rows(z, fold.train), layout.Rows(z, fold.test)
-	e.parts = append(e.parts, p)
 	return e.ctx.Err()
 }
 
@@ -324,14 +322,14 @@ func (e *explored) fit(name string, of func(start float64) kernels.Kernel, power
 		all = append(all, &candidate{explored: e, name: name, of: of, power: power, goal: g})
 	}
 	n := 0
-	for i, p := range e.parts {
+	for _, p := range e.parts {
 		at, err := e.system(p, power)
 		if err != nil {
 			return nil, err
 		}
 		n += p.test.Rows
 		for _, c := range all {
-			a, b := at.fitGoal(c.goal, layout.Rows(c.goal.y, e.folds[i].train))
+			a, b := at.fitGoal(c.goal, layout.Rows(c.goal.y, p.train))
 			f := dense.New[float64](p.test.Rows, len(b))
 			for r := range f.Rows {
 				copy(f.Row(r), b)

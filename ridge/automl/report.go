@@ -136,7 +136,7 @@ func (s *search) score(losses []float64) float64 {
 }
 
 // report sets what the mixture is worth at the held-out rows.
-func (s *search) report(c *choice) error {
+func (s *search) report(c *choice) {
 	n := len(s.tested)
 	held, losses, weights := dense.New[float64](n, c.picks[0].held.Cols), make([]float64, n), make([]float64, n)
 	for _, p := range c.picks {
@@ -159,7 +159,7 @@ func (s *search) report(c *choice) error {
 			bins[min(int(10*most), 9)] += weights[at] * (right - most)
 		}
 		c.Calibration = floats.Norm(bins[:], 1) / all
-		return nil
+		return
 	}
 	c.heldErrors = dense.New[float64](n, held.Cols)
 	y := layout.Rows(s.goals[0].y, s.tested)
@@ -171,9 +171,6 @@ func (s *search) report(c *choice) error {
 		losses[at] = meanSquare(y.Row(at))
 	}
 	c.Deviation = s.score(losses)
-	var err error
-	c.heldScales, err = c.picks[0].deviations(s)
-	return err
 }
 
 func centre(x dense.Matrix[float64], weights []float64) {

@@ -48,9 +48,8 @@ type choice struct {
 	learnt // of the first of the picks
 	Report
 	picks []pick
-	// the sizes of the errors of the mixture at held-out rows, and the standard deviations of the
-	// first pick
-	heldErrors, heldScales dense.Matrix[float64]
+	// the sizes of the errors of the mixture at held-out rows
+	heldErrors dense.Matrix[float64]
 }
 
 func (s *search) progress(family string) {
@@ -114,15 +113,11 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	}
 	c.picks = s.mix(pool)
 	lead := c.picks[0]
-	own := *s // the context may have ended
-	own.ctx = context.WithoutCancel(s.ctx)
 	for _, p := range c.picks {
 		c.Trials[p.index].Weight += p.weight
 	}
 	c.Best, c.Kernel = lead.index, lead.name
-	if err := own.report(&c); err != nil {
-		return c, err
-	}
+	s.report(&c)
 	if s.ctx.Err() == nil {
 		s.progress("")
 	}

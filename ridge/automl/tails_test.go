@@ -73,8 +73,8 @@ func TestHeavyTails(t *testing.T) {
 	}
 }
 
-// One row of 100 that is up to 10⁹ off, or a fifth of 200 rows, leaves the error near that without
-// such rows. A row that is 10¹⁵ off does not, nor does half of the rows.
+// One row of 100 that is up to 10¹⁵ off, or a fifth of 200 rows, leaves the error near that without
+// such rows. Half of the rows do not.
 func TestHeavyTailsOfRowsFarOff(t *testing.T) {
 	f := func(x []float64) float64 { return x[0] }
 	other, o := table[float64](500, 1, 2, 0, f), automl.Options{Landmarks: 30}
@@ -82,7 +82,7 @@ func TestHeavyTailsOfRowsFarOff(t *testing.T) {
 		n, every int
 		off      float64
 		bears    bool
-	}{{100, 100, 0, true}, {100, 100, 1e3, true}, {100, 100, 1e9, true}, {100, 100, 1e15, false}, {200, 5, 1e4, true}, {200, 2, 1e4, false}} {
+	}{{100, 100, 0, true}, {100, 100, 1e3, true}, {100, 100, 1e9, true}, {100, 100, 1e15, true}, {200, 5, 1e4, true}, {200, 2, 1e4, false}} {
 		rows := table[float64](c.n, 1, 1, 0.3, f)
 		for i := 0; i < c.n; i += c.every {
 			rows.Y.Data[i] += c.off * float64(1+i%7)
