@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -36,16 +35,11 @@ func TestThree(t *testing.T) {
 	}
 }
 
-// BenchmarkWidenThree is what 3 bits cost more than 4 in BenchmarkProducts and BenchmarkSums.
-func BenchmarkWidenThree(b *testing.B) {
-	const groups = 16
-	for _, d := range []int{64, 768} {
-		b.Run(fmt.Sprint("d=", d), func(b *testing.B) {
-			words := Words(d, 4)
-			rows, dst := randomRows(groups*ThreeWords(words)), make([]uint64, groups*GroupRows*words)
-			for b.Loop() {
-				WidenThree(dst, rows, groups, words)
-			}
-		})
+func randomRows(n int) []uint64 {
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := make([]uint64, n)
+	for i := range rows {
+		rows[i] = r.Uint64()
 	}
+	return rows
 }
