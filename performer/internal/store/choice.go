@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -172,9 +171,10 @@ func (w *choice[T]) sumRest(scores []float32) {
 	l, r := w.of.slabs, &w.sums[0]
 	r.peak, r.lift = w.chosen.lowest, 1
 	vecmath.ExpMinus(scores, scores, r.peak)
-	n := len(scores) / Segment
-	w.blocks = scratch.Resize(w.blocks, n)
-	matmul.MulT(1, dense.Of(1, Segment, ones[:]), dense.Of(n, Segment, scores), 0, dense.Of(1, n, w.blocks))
+	w.blocks = scratch.Resize(w.blocks, len(scores)/Segment)
+	for i := range w.blocks {
+		w.blocks[i] = vecmath.Sum(scores[i*Segment:][:Segment])
+	}
 	r.total = vecmath.Sum(w.blocks)
 	r.values = scratch.Resize(r.values, w.of.sides[1].order)
 	clear(r.values)
@@ -189,10 +189,3 @@ func (w *choice[T]) sumRest(scores []float32) {
 	}
 	w.valueMeans.collect(&l.list[0].coarse.means[1], r.values, &w.part)
 }
-
-var ones = func() (x [Segment]float32) {
-	for i := range x {
-		x[i] = 1
-	}
-	return x
-}()

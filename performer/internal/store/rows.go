@@ -24,9 +24,10 @@ import (
 type rows struct {
 	bits, order  int
 	width, words int
-	tokens       int  // of a row
-	three        bool // whether planes are groups of 3 bits in package scan
-	keys         bool // of the tokens
+	tokens       int   // of a row
+	three        bool  // whether planes are groups of 3 bits in package scan
+	least        uint8 // the code of package scan for the code 0
+	keys         bool  // of the tokens
 	planes       [][]uint64
 	scales       []float32
 }
@@ -42,7 +43,7 @@ func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
 	r.words = scan.Words(order, r.width)
 	words, together := r.words, tokens
 	if r.three {
-		words, together = scan.ThreeWords(r.words), scan.GroupRows
+		words, together, r.least = scan.ThreeWords(r.words), scan.GroupRows, 4
 	}
 	for range max(bits/8, 1) {
 		r.planes = append(r.planes, newColumn[uint64](s, words, together, all).data)
@@ -84,14 +85,6 @@ func (r *rows) fetch(row int) {
 // group returns the group of codes of 3 bits with a row, and all groups after it.
 func (r *rows) group(codes []uint64, row int) []uint64 {
 	return codes[row/scan.GroupRows*scan.ThreeWords(r.words):]
-}
-
-// least returns the code of package scan for the code 0.
-func (r *rows) least() uint8 {
-	if r.three {
-		return 4
-	}
-	return 0
 }
 
 // put writes a row of a plane. take reads it.
@@ -145,7 +138,7 @@ func (c *coder) pack(r *rows, at int) {
 	c.part, c.words = scratch.Resize(c.part, len(c.codes)), scratch.Resize(c.words, r.words)
 	for i := range r.planes {
 		for l, x := range c.codes {
-			c.part[l] = uint8(x>>(8*(len(r.planes)-1-i))) + r.least()
+			c.part[l] = uint8(x>>(8*(len(r.planes)-1-i))) + r.least
 		}
 		scan.Pack(c.words, c.part, r.width)
 		r.put(i, at, c.words)
@@ -159,7 +152,7 @@ func (c *coder) unpack(r *rows, at, n int) {
 		r.take(c.words, i, at)
 		scan.Unpack(c.part, c.words, r.width)
 		for l, x := range c.part {
-			c.codes[l] = c.codes[l]<<8 | uint16(x-r.least())
+			c.codes[l] = c.codes[l]<<8 | uint16(x-r.least)
 		}
 	}
 }
@@ -238,11 +231,9 @@ func (c *coder) fit(r *rows, at int, x []float64) bool {
 			best, least, step = product, squares, perStep
 		}
 	}
-	scale := 0.0
+	scale := best / max(least, 1)
 	if r.keys && peak > 0 {
 		scale = norm / best
-	} else if peak > 0 {
-		scale = best / least
 	}
 	r.scales[at] = math.Float32frombits((math.Float32bits(float32(scale)) + 1<<15) &^ 0xffff)
 	c.codes, c.decoded = scratch.Resize(c.codes, len(x)), scratch.Resize(c.decoded, len(x))
