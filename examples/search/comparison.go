@@ -132,13 +132,13 @@ func (c *comparison) compare(stdout io.Writer) (charts.Figure, error) {
 				return charts.Figure{}, err
 			}
 			t.Row(series[i].Name, fmt.Sprint(bits), fmt.Sprint(size), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.4f", r.missed), fmt.Sprintf("%.0f", r.micros))
-			series[i].Points = append(series[i].Points, charts.Point{X: bits, Y: r.recall})
+			series[i].Points = append(series[i].Points, charts.Point{X: float64(size), Y: r.recall})
 		}
 	}
 	return charts.Figure{
 		Title:  fmt.Sprintf("Searches of %d vectors, d = %d", c.x.Rows, c.x.Cols),
-		XLabel: "bits per number", YLabel: fmt.Sprintf("recall@%d", c.s.k),
-		LogX: true, XTicks: []float64{1, 2, 4, 8},
+		XLabel: "bytes per vector", YLabel: fmt.Sprintf("recall@%d", c.s.k),
+		LogX: true, XTicks: []float64{32, 128, 512, 2048, 8192},
 		Panels: []charts.Panel{{Series: series}},
 	}, t.Fprint(stdout)
 }

@@ -19,7 +19,7 @@ your own vectors, n×d. Some of the vectors, drawn at random, become queries and
 For each number of bits it prints the bytes of a vector in the file of the index, the recall (the share of the true -k
 nearest vectors among the -k vectors found), the share of the -k nearest that a search within their radius misses, and
 the time of a search. Searches of codes and rows read as few of the vectors themselves as the law of codes allows. A
-picture shows recall against bits.`
+picture shows recall against bytes.`
 
 func main() { cli.Main("search", run) }
 
@@ -33,7 +33,7 @@ func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("search")
 	fs.InputVar(&s.x, "x", "", "file", "NumPy file of the vectors, float32, n×d")
-	fs.OutputVar(&s.plot, "plot", "search.png", "picture of recall against bits", cli.Pictures...)
+	fs.OutputVar(&s.plot, "plot", "search.png", "picture of recall against bytes", cli.Pictures...)
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors and recalls")
 	fs.IntVar(&s.rows, "rows", 10_000, 1, 1_000_000, "vectors in clusters")
 	fs.IntVar(&s.dim, "dim", 128, 1, 1024, "dimension of the vectors in clusters")
@@ -58,7 +58,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return cli.Save(stdout, "picture of recall against bits", s.plot, f.Save)
+	return cli.Save(stdout, "picture of recall against bytes", s.plot, f.Save)
 }
 
 func (s settings) vectors() (x dense.Matrix[float32], err error) {
