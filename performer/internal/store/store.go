@@ -225,7 +225,7 @@ type Saved[T dense.Float] struct {
 	sums  []saved[T]
 }
 
-// Save sets to to the tokens so far, and returns it.
+// Save returns what Restore needs, in memory unless it is nil.
 func (s *Store[T]) Save(memory any) any {
 	to, _ := memory.(*Saved[T])
 	if to == nil {

@@ -20,7 +20,7 @@ type Tokens[T dense.Float] interface {
 	Merge(other Tokens[T])
 
 	// Save returns what Restore needs, in the memory of an earlier result, which may be nil.
-	Save(to any) any
+	Save(memory any) any
 	Holds(from any, tokens int) bool
 	Restore(from any, tokens int)
 
