@@ -214,15 +214,7 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 	}
 	factor.Solve(rest)
 	if p.centred {
-		totals := make([]float64, n+1)
-		for i := range rest.Rows {
-			for s, v := range rest.Row(i) {
-				totals[s] += v
-			}
-		}
-		for s := range n {
-			d.offset[s] = totals[s] / totals[n]
-		}
+		d.offset = gramian.Offsets(rest)
 	}
 	a := dense.New[float64](rest.Rows, n)
 	for i := range rest.Rows {

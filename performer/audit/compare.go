@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -31,7 +32,7 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 	case o.rows == nil:
 		o.rows = s.testRows()
 		if l.whole {
-			o.out = gather(o.whole, o.rows.rows)
+			o.out = layout.Rows(o.whole, o.rows.rows)
 		} else {
 			o.out, _ = s.forward(o.attention, o.rows.rows)
 		}
@@ -123,6 +124,6 @@ func (s *search[T]) compare(ctx context.Context, l *ladder[T], o *outputs[T], co
 	for i, w := range h.weights {
 		least[i] = min(float64(n)*w/2, 1)
 	}
-	o.rows, o.out = h.at(pick(first.rows, drawn), chances, firsts, least), gather(o.whole, drawn)
+	o.rows, o.out = h.at(pick(first.rows, drawn), chances, firsts, least), layout.Rows(o.whole, drawn)
 	return nil
 }

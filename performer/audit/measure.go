@@ -123,7 +123,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	if !descriptionOf(a).IndependentQueries {
 		out := a.Forward(dense.Matrix[T]{}, x.q, x.k, x.v)
 		for h, head := range s.heads {
-			all[h] = gather(layout.Head(out, h, n), head.rows)
+			all[h] = layout.Rows(layout.Head(out, h, n), head.rows)
 		}
 		return all
 	}
@@ -131,7 +131,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	sampled, least := len(s.heads[0].rows), min(descriptionOf(a).LeastQueries, x.q.Rows)
 	q := dense.New[T](max(sampled, least), x.q.Cols)
 	for h, head := range s.heads {
-		dense.Copy(layout.Head(q, h, n), gather(head.q, repeated(head.rows, least)))
+		dense.Copy(layout.Head(q, h, n), layout.Rows(head.q, repeated(head.rows, least)))
 	}
 	out := a.Forward(dense.Matrix[T]{}, q, x.k, x.v)
 	for h := range all {

@@ -110,7 +110,7 @@ func (b block[T]) attend() {
 
 func (b block[T]) weigh(out dense.Matrix[T], scores tiles.Scores, slope float64) {
 	o, rows := b.options, b.rows[b.from:b.to]
-	t := tiles.NewTile(scores, gather(b.q, rows), out.Cols)
+	t := tiles.NewTile(scores, layout.Rows(b.q, rows), out.Cols)
 	t.AddSeen(b.k, b.v, tiles.Mask[T]{Causal: o.Causal, Places: rows, Window: o.Window, Sinks: o.Sinks, Chunk: o.Chunk, Slope: slope}, 0)
 	t.Finish(out.RowRange(b.from, b.to))
 	t.Release()
@@ -144,14 +144,6 @@ func (h *headSample[T]) attendEqually() {
 			h.average.Row(i)[j] = T(sum / divisor)
 		}
 	}
-}
-
-func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
-	y := dense.New[T](len(rows), x.Cols)
-	for i, row := range rows {
-		copy(y.Row(i), x.Row(row))
-	}
-	return y
 }
 
 func pick[E any](x []E, at []int) []E {

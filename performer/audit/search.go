@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -224,7 +225,7 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	var took time.Duration
 	if l.whole {
 		whole, took = s.forward(a, nil)
-		sampled = gather(whole, h.rows)
+		sampled = layout.Rows(whole, h.rows)
 	} else {
 		sampled, took = s.forward(a, h.rows)
 	}
@@ -265,7 +266,7 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	s.spent += part
 	errors, choosing := make([]estimate, len(outs)), places(rows, h.rows)
 	for i, out := range outs {
-		errors[i] = errorOf(h.deviations(gather(out, choosing)))
+		errors[i] = errorOf(h.deviations(layout.Rows(out, choosing)))
 		var keys, queries float64
 		for j, at := range choosing {
 			keys += float64(scored[i][at]) / h.chances[j]
@@ -283,7 +284,7 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.testWork(l, next, 0), s.budget) {
 			break
 		}
-		o := outputs[T]{rows: spare[0], out: gather(outs[next], places(rows, spare[0].rows))}
+		o := outputs[T]{rows: spare[0], out: layout.Rows(outs[next], places(rows, spare[0].rows))}
 		o.took = time.Duration(float64(took) * l.work[next] / (sweepTime * part))
 		spare = spare[1:]
 		var err error
@@ -349,7 +350,7 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	h, q := s.head, s.head.q
 	var out dense.Matrix[T]
 	if rows != nil {
-		q = gather(q, repeated(rows, min(descriptionOf(a).LeastQueries, q.Rows)))
+		q = layout.Rows(q, repeated(rows, min(descriptionOf(a).LeastQueries, q.Rows)))
 	}
 	start := time.Now()
 	out = a.Forward(out, q, h.k, h.v)

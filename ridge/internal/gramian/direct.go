@@ -21,17 +21,27 @@ func Direct(ctx context.Context, gram, y dense.Matrix[float64], weights []float6
 		return a, nil, err
 	}
 	factor.Solve(a)
-	sums := make([]float64, outputs+1)
+	offsets := Offsets(a)
 	for i := range n {
+		row := a.Row(i)
+		for j := range outputs {
+			row[j] -= offsets[j] * row[outputs]
+		}
+	}
+	return a, factor, nil
+}
+
+// Offsets returns, for each column of a but the last, the multiple of the last column that has the
+// same sum.
+func Offsets(a dense.Matrix[float64]) []float64 {
+	sums, last := make([]float64, a.Cols), a.Cols-1
+	for i := range a.Rows {
 		for j, v := range a.Row(i) {
 			sums[j] += v
 		}
 	}
-	for i := range n {
-		row := a.Row(i)
-		for j := range outputs {
-			row[j] -= sums[j] / sums[outputs] * row[outputs]
-		}
+	for j := range last {
+		sums[j] /= sums[last]
 	}
-	return a, factor, nil
+	return sums[:last]
 }
