@@ -139,6 +139,9 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 		}
 	}
 	s.exact = o.Landmarks == 0 && drawn.n <= exactRows && !o.HeavyTails
+	if s.members = mostMembers; drawn.n > exactRows {
+		s.members = fewMembers
+	}
 	s.Landmarks = o.landmarks(drawn.n)
 	robust := drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
