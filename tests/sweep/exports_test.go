@@ -304,8 +304,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[automl.Model[float32]](),
 	reflect.TypeFor[automl.Model[float64]](),
 	reflect.TypeFor[automl.Options](),
-	reflect.TypeFor[automl.Part[float32]](),
-	reflect.TypeFor[automl.Part[float64]](),
 	reflect.TypeFor[automl.Report](),
 	reflect.TypeFor[automl.Result[float32]](),
 	reflect.TypeFor[automl.Result[float64]](),
