@@ -126,8 +126,9 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 }
 
 // divide returns the fold of each row. Folds have equal shares of the classes. The fold is -1 for a
-// row that other rows need: for the only row of a class, and for a row without which an output would
-// not vary in the other folds. Forward in time, parts becomes the number of folds that have rows.
+// row that other rows need: for the only row of a class, and for a row without which an output
+// would not vary in the other folds. Forward in time, parts becomes the number of folds that have
+// rows.
 func (s *search) divide(b ridge.Block[float64], parts int) ([]int, int, error) {
 	var fold []int
 	if s.group != nil {
