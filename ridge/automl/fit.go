@@ -68,12 +68,12 @@ type Result[T dense.Float] struct {
 // each row. From the source src, Fit draws a sample of the rows and the random numbers of fits.
 //
 // Fit reads the rows once to draw a sample of up to 1500 rows that chooses, and once or twice for
-// the last fit of each of up to six functions, up to 31 times with Options.HeavyTails, and up to
-// eleven times with Options.Groups. For n rows, d columns and p outputs, a last fit costs n³/6 for
-// the exact kernel, n·D² multiply-adds and some tens of D³/6 with D landmarks, or some
-// 15·n²·(d + 2p + 32) with the kernel of all rows. If ctx ends before Fit has tried a family of
-// models, Fit returns the error of ctx within about 0.1 s. If ctx ends later, Fit returns the error
-// of ctx and a mixture of the families so far, after fits to the sample that ctx does not interrupt.
+// the last fit of each of up to six functions, or three from 3001 rows on, and up to 31 times with
+// Options.HeavyTails. For n rows, d columns and p outputs, a last fit costs n³/6 for the exact
+// kernel, n·D² multiply-adds and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32)
+// with the kernel of all rows. If ctx ends before Fit has tried a family of models, Fit returns the
+// error of ctx within about 0.1 s. If ctx ends later, Fit returns the error of ctx and a mixture of
+// the families so far, after fits to the sample that ctx does not interrupt.
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
 // Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
@@ -135,6 +135,9 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 		}
 	}
 	s.exact = o.Landmarks == 0 && drawn.n <= exactRows && !o.HeavyTails
+	if s.members = mostMembers; drawn.n > exactRows {
+		s.members = fewMembers
+	}
 	s.Landmarks = o.landmarks(drawn.n)
 	robust := drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {

@@ -29,20 +29,23 @@ func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
 		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
-// kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
-// left out of fits on a sample, unless rows have groups. It returns false if the iterations do not
+// kernelFit fits the kernel of all rows. Without groups, the first pick has the length-scales and λ
+// of least errors at rows left out of fits on a sample. It returns false if the iterations do not
 // converge.
 func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) (bool, error) {
 	k, ratio, probes := kernels.Pullback{K: t.kernel, A: t.space.matrix(), Centre: t.space.centre}, t.ratio, 0
 	name := ", of all rows"
 	if s.Groups == nil {
-		own, err := s.kernelScales(&k, &ratio, t.drawn)
-		if err != nil {
-			return false, err
-		}
-		probes, name = signs, name+own
+		probes = signs
 	}
 	if t.first {
+		if s.Groups == nil {
+			own, err := s.kernelScales(&k, &ratio, t.drawn)
+			if err != nil {
+				return false, err
+			}
+			name += own
+		}
 		found.Kernel += name
 	}
 	b, err := collect(s.ctx, t.rows)

@@ -99,7 +99,8 @@ func (s *search) temperature(f dense.Matrix[float64]) float64 {
 
 const (
 	picksOfMix  = 25 // with replacement, of candidates
-	mostMembers = 6
+	mostMembers = 6  // of a mixture
+	fewMembers  = 3  // of a mixture of more than exactRows rows
 )
 
 // pick is a candidate with its weight in the mixture.
@@ -116,7 +117,7 @@ func (s *search) mix(pool []*candidate) (all []pick) {
 	for step := range picksOfMix {
 		best, least := pool[0], math.Inf(1)
 		for _, c := range pool {
-			if len(count) == mostMembers && count[c] == 0 {
+			if len(count) == s.members && count[c] == 0 {
 				continue
 			}
 			for i, v := range c.held.Data {

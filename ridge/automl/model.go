@@ -72,18 +72,12 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		panic("automl: Mean of a model of classes, want Probabilities")
 	}
 	return m.mix(dst, x, func(p member[T], x dense.Matrix[T]) dense.Matrix[T] {
-		return p.own(p.Model.Mean(dense.Matrix[T]{}, x))
-	})
-}
-
-// own replaces predictions of the model by those in units of the targets.
-func (p member[T]) own(f dense.Matrix[T]) dense.Matrix[T] {
-	for i := range f.Rows {
-		for j, v := range f.Row(i) {
-			f.Set(i, j, T(p.Back[j].at(float64(v))))
+		f := p.Model.Mean(dense.Matrix[T]{}, x)
+		for i, v := range f.Data {
+			f.Data[i] = T(p.Back[i%f.Cols].at(float64(v)))
 		}
-	}
-	return f
+		return f
+	})
 }
 
 // For each row of x, Probabilities writes the probabilities of all classes into a row of dst and

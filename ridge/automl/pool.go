@@ -135,8 +135,9 @@ const (
 )
 
 // explore returns candidates of a family, and the score of the best one. Families learn from
-// logarithms of targets if the best candidate so far does. In large samples, half of the rows outside of the
-// first fold tell the best kernels of a family, and whether the family is far worse than the best.
+// logarithms of targets if the best candidate so far does. In large samples, half of the rows
+// outside of the first fold tell the best kernels of a family, and whether the family is far worse
+// than the best.
 func (s *search) explore(f *family, index int) (pool []*candidate, score float64, err error) {
 	e := &explored{search: s, family: f, index: index, taught: s.teacher, x: moved(f.curves(s.rows.X), s.rows.X)}
 	defer func() {

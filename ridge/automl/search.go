@@ -22,6 +22,7 @@ type search struct {
 	ctx        context.Context
 	src        rand.Source
 	done, most int   // parts of the work
+	members    int   // of the mixture at most
 	group      []int // of the rows to learn from; nil without Options.Groups
 	power      int   // of 2, of the last λ that was chosen
 	positive   bool  // all targets, so that they have logarithms
@@ -125,8 +126,9 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 }
 
 // divide returns the fold of each row. Folds have equal shares of the classes. The fold is -1 for a
-// row that other rows need: for the only row of a class, and for a row without which an output would
-// not vary in the other folds. Forward in time, parts becomes the number of folds that have rows.
+// row that other rows need: for the only row of a class, and for a row without which an output
+// would not vary in the other folds. Forward in time, parts becomes the number of folds that have
+// rows.
 func (s *search) divide(b ridge.Block[float64], parts int) ([]int, int, error) {
 	var fold []int
 	if s.group != nil {
