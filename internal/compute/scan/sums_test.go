@@ -132,27 +132,6 @@ func TestLargestSumsOfRows(t *testing.T) {
 	})
 }
 
-// Where rows are cut makes no difference as long as groups are whole.
-func TestPartsOfSums(t *testing.T) {
-	everyProductTier(t, func(t *testing.T) {
-		const n, elements, width, cut = 200, 96, 4, 2 * GroupRows
-		r := rand.New(rand.NewPCG(7, 1))
-		codes := several(n, func() []uint8 { return randomCodes(r, elements, width) })
-		w, scales := randomWeights(r, n), randomWeights(r, n)
-		words := Words(elements, width)
-		rows, weights := packed(codes, elements, width), make([]uint64, WeightWords(n))
-		whole, parts := make([]float32, SumPlaces(words, width)), make([]float32, SumPlaces(words, width))
-		Weigh(weights, w, scales, width)
-		Sums(whole, rows, weights, n, words, width, 1, 0)
-		for _, part := range [][2]int{{0, cut}, {cut, n}} {
-			lo, hi := part[0], part[1]
-			Weigh(weights, w[lo:hi], scales[lo:hi], width)
-			Sums(parts, rows[lo*words:hi*words], weights, hi-lo, words, width, 1, 0)
-		}
-		assert.Equal(t, whole, parts)
-	})
-}
-
 // Weights next to 0, all 0, and not finite, with other groups before and behind.
 func TestUnusualWeights(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
