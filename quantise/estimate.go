@@ -146,7 +146,7 @@ func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 
 // estimateProducts is estimate for products that f has already.
 func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
-	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.norm > 0 {
+	if q.centres == nil && x.z == 0 && x.norm > 0 {
 		x.estimatePlain(dst, f)
 		return
 	}
@@ -156,7 +156,7 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	}
 }
 
-// estimatePlain is estimate without centres, bounds and exponent.
+// estimatePlain is estimate without centres and bounds.
 func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 	square, rounding := float64(x.norm*x.norm), float64(x.rounding*x.rounding)
 	for i := range dst {
