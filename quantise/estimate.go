@@ -166,7 +166,7 @@ func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 			variance = max(0, float64(x.bit*ratio*ratio)-x.less)
 		}
 		across := variance * x.perDimension
-		deviation := math.Sqrt(x.averageOf(cosine, across) + float64(rounding*(1+variance)))
+		deviation := math.Sqrt(x.averageOf(cosine, across, ratio) + float64(rounding*(1+variance)))
 		e := &dst[i]
 		e.Low, e.High = 0, 0
 		switch both := norm * x.norm; {

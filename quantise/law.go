@@ -39,7 +39,7 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	rounding := one.rounding * x.relative(s)
 	variance := x.varianceOf(n)
 	across := variance * one.perDimension
-	e.StdErr = math.Sqrt(one.averageOf(cosine, across) + float64(rounding*rounding*(1+variance)))
+	e.StdErr = math.Sqrt(one.averageOf(cosine, across, n.ratio) + float64(rounding*rounding*(1+variance)))
 	scale := 1.0
 	switch {
 	case x.by != Cosine:
@@ -132,10 +132,13 @@ func (x *Query) centredValue(s *shift, n *numbers, cosine float64) float64 {
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
 // An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
 // estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
-// the bands with the largest errors may have cosines near 0.
-func (r *rounded) averageOf(cosine, across float64) float64 {
+// the bands with the largest errors may have cosines near 0. Codes of 1 bit do not tell the error of
+// a row that has little in bands with bits: at random places, the bias of d coordinates is its bound
+// over √d.
+func (r *rounded) averageOf(cosine, across, ratio float64) float64 {
 	if r.several {
-		return across
+		bias := r.biasOf(ratio)
+		return max(across, float64(bias*bias)/r.coordinates)
 	}
 	return float64(max(1-float64(cosine*cosine), across) * across)
 }

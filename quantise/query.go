@@ -48,8 +48,9 @@ type rounded struct {
 	// d' − 1, or with bands 1 over the variance for a row of variance 1, and its reciprocal
 	dimensions, perDimension float64
 
-	several bool
-	bias    float64 // the bias of the estimate of a cosine over the bias of a row, at most
+	several     bool
+	coordinates float64 // d'
+	bias        float64 // the bias of the estimate of a cosine over the bias of a row, at most
 }
 
 // roundedPart is the multiples of one part, in listed, and their step. The multiples are in tile as
