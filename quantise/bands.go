@@ -272,7 +272,7 @@ func withBias(ratio float32, bias float64) float32 {
 
 func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	b := q.bands
-	dst.several, dst.perDimension, dst.bias = b.several, 0, 0
+	dst.several, dst.coordinates, dst.perDimension, dst.bias = b.several, float64(q.out), 0, 0
 	dst.dimensions = math.Inf(1)
 	noise, bias, at := 0.0, 0.0, 0
 	for _, one := range b.list {

@@ -56,11 +56,9 @@ type Codes[T dense.Float] interface {
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
 	// query, or with the smallest estimated squared distances from the query, into dst, best first.
 	// Search returns dst, shortened if Codes has fewer than len(dst) rows. Search orders rows with
-	// equal estimates by row number.
-	//
-	// For a query that is not finite, Search returns the rows of the lowest numbers, with the value
-	// NaN. The StdErr of a hit is right for a row chosen before the search, not for the best of
-	// many rows: a row ranks high partly by the error of the estimate.
+	// equal estimates by row number. For a query that Prepare rejects, Search returns the rows of the
+	// lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before the
+	// search, not for the best of many rows: a row ranks high partly by the error of the estimate.
 	//
 	// Search reads the codes of all rows once, on several processors. Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
 	// the quantiser of the Codes has prepared the query.
@@ -86,7 +84,7 @@ type Codes[T dense.Float] interface {
 	// product or cosine with the query is at least limit, or exact squared distance at most limit,
 	// with the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates
 	// of all rows that may reach the limit by the error bounds of the estimates. For a query that
-	// is not finite, Within returns no rows.
+	// Prepare rejects, whose estimates are NaN, Within returns no rows.
 	//
 	// Within reads the codes of all rows once. Within returns an error if limit is NaN, if the
 	// query has another quantiser or a miss probability of 0, if SearchOptions.Centres is negative,

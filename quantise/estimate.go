@@ -142,7 +142,7 @@ func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 }
 
 func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
-	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.norm > 0 {
+	if q.centres == nil && x.z == 0 && x.norm > 0 {
 		x.estimatePlain(dst, f)
 		return
 	}
@@ -152,6 +152,7 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	}
 }
 
+// estimatePlain is estimate without centres and bounds.
 func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 	square, rounding := float64(x.norm*x.norm), float64(x.rounding*x.rounding)
 	for i := range dst {
@@ -161,7 +162,7 @@ func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 			variance = max(0, float64(x.bit*ratio*ratio)-x.less)
 		}
 		across := variance * x.perDimension
-		deviation := math.Sqrt(x.averageOf(cosine, across) + float64(rounding*(1+variance)))
+		deviation := math.Sqrt(x.averageOf(cosine, across, ratio) + float64(rounding*(1+variance)))
 		e := &dst[i]
 		e.Low, e.High = 0, 0
 		switch both := norm * x.norm; {

@@ -71,7 +71,7 @@ func (s *search[T]) readPossible(x *ranking, y []T) error {
 func (s *search[T]) least(x *ranking, y []T) candidate {
 	worst, norm := x.exact[x.k-1], math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
-	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
+	case s.q.centres != nil:
 	case s.by == SquaredDistance:
 		worst.score += float64(norm * norm * (1 - sumRoundings))
 	case s.by == InnerProduct && norm > 0:
@@ -100,9 +100,6 @@ func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 	for i, c := range some {
 		row := rows.Row(i)
 		value := exactly(s.by, row, y)
-		if s.by == SquaredDistance && x.exponent != 0 {
-			value = float64(2*exactly(InnerProduct, row, y)*x.up) - float64(exactly(InnerProduct, row, row)*x.down)
-		}
 		if value != value || math.IsInf(value, 0) {
 			return fmt.Errorf("quantise: row %d that Rows read holds NaN or ±Inf, or overflows", c.row)
 		}
@@ -113,13 +110,8 @@ func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 }
 
 func (x *Query) exactValue(score float64) float64 {
-	switch {
-	case x.by == Cosine:
-		return score
-	case x.by == InnerProduct:
-		return math.Ldexp(score, x.exponent)
-	case x.exponent == 0:
+	if x.by == SquaredDistance {
 		return -score
 	}
-	return x.withSquare(-math.Ldexp(score, max(x.exponent, 0)))
+	return score
 }

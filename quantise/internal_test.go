@@ -92,7 +92,7 @@ func TestNormalQuantile(t *testing.T) {
 func TestHighest(t *testing.T) {
 	for _, c := range []float64{0, 1e-4, 0.03, 0.5, 1, 4} {
 		for e := -2.0; e <= 2; e += 0.02 {
-			high := upperCosine(e, c)
+			high := new(rounded).upperCosine(e, c)
 			require.LessOrEqual(t, high, 1.0)
 			for rho := -1.0; rho <= 1; rho += 0.02 {
 				if spread := c * math.Sqrt(1-rho*rho); e >= rho-spread {

@@ -39,7 +39,7 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	rounding := one.rounding * x.relative(s)
 	variance := x.varianceOf(n)
 	across := variance * one.perDimension
-	e.StdErr = math.Sqrt(one.averageOf(cosine, across) + float64(rounding*rounding*(1+variance)))
+	e.StdErr = math.Sqrt(one.averageOf(cosine, across, n.ratio) + float64(rounding*rounding*(1+variance)))
 	scale := 1.0
 	switch {
 	case x.by != Cosine:
@@ -53,16 +53,14 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	if x.by == SquaredDistance {
 		scale *= 2
 	}
-	if e.StdErr *= scale; x.exponent != 0 && x.by != Cosine {
-		e.StdErr = math.Ldexp(e.StdErr, x.exponent)
-	}
+	e.StdErr *= scale
 	stored := x.storedError(s, n, e.Value)
 	e.StdErr = bothErrors(e.StdErr, stored)
 	if x.z > 0 {
 		law, rounding := x.errorBound(s, x.z, x.varianceOf(n), x.roundedOf(s).biasOf(n.ratio))
 		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
 		if s != nil {
-			slack += x.undivided(x.roundingBound(s, n))
+			slack += x.roundingBound(s, n)
 		}
 		e.Low = x.value(s, n, -withRoundings(one.upperCosine(rounding-cosine, law))) - slack
 		e.High = x.value(s, n, withRoundings(one.upperCosine(cosine+rounding, law))) + slack
@@ -88,24 +86,10 @@ func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 }
 
 func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
-	norm := n.norm
-	if x.exponent != 0 && x.by != Cosine {
-		product := 0.0
-		switch {
-		case s != nil:
-			product = x.centredValue(InnerProduct, s, n, cosine)
-			norm = s.fullNorm(norm, n.centreProduct)
-		case norm > 0:
-			product = norm * x.norm * cosine
-		}
-		if x.by == InnerProduct {
-			return math.Ldexp(product, x.exponent)
-		}
-		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
-	}
 	if s != nil {
-		return x.centredValue(x.by, s, n, cosine)
+		return x.centredValue(s, n, cosine)
 	}
+	norm := n.norm
 	if norm == 0 {
 		cosine = 0
 	}
@@ -123,7 +107,7 @@ func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
 
 // centredValue returns the estimate of a measure for a row x from the estimate of the cosine of x −
 // c and q − tc.
-func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) float64 {
+func (x *Query) centredValue(s *shift, n *numbers, cosine float64) float64 {
 	if x.norm != x.norm {
 		return x.norm
 	}
@@ -131,7 +115,7 @@ func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) f
 	if n.norm > 0 && s.norm > 0 {
 		product = float64(n.norm * s.norm * cosine)
 	}
-	switch by {
+	switch x.by {
 	case SquaredDistance:
 		return float64(n.norm*n.norm) + s.distance + float64(2*s.short*n.centreProduct) - 2*product
 	case Cosine:
@@ -144,34 +128,16 @@ func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) f
 	return s.product + float64(s.t*n.centreProduct) + product
 }
 
-// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
-// +Inf.
-func (x *Query) withSquare(rest float64) float64 {
-	if math.IsInf(x.square, 1) {
-		return x.square
-	}
-	return x.square + rest
-}
-
-// undivided returns what a difference of scores, which are those of the divided query, is in the
-// measure.
-func (x *Query) undivided(difference float64) float64 {
-	switch {
-	case x.exponent == 0 || x.by == Cosine:
-		return difference
-	case x.by == InnerProduct:
-		return math.Ldexp(difference, x.exponent)
-	}
-	return math.Ldexp(difference, max(x.exponent, 0))
-}
-
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
-// An error of one rotation is proportional to 1 − ρ² of the cosine ρ. The cosine ρ is uncertain by
-// its standard error, so an estimate of 1 or more does not imply ρ = 1. Errors of several bands
-// have no such factor, because the bands with the largest errors may have cosines near 0.
-func (r *rounded) averageOf(cosine, across float64) float64 {
+// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
+// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
+// the bands with the largest errors may have cosines near 0. Codes of 1 bit do not tell the error of
+// a row that has little in bands with bits: at random places, the bias of d coordinates is its bound
+// over √d.
+func (r *rounded) averageOf(cosine, across, ratio float64) float64 {
 	if r.several {
-		return across
+		bias := r.biasOf(ratio)
+		return max(across, float64(bias*bias)/r.coordinates)
 	}
 	return float64(max(1-float64(cosine*cosine), across) * across)
 }
@@ -211,9 +177,6 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	if s != nil {
 		norm, t = s.norm, s.t
 	}
-	if x.exponent != 0 {
-		norm, t = math.Ldexp(norm, x.exponent), math.Ldexp(t, x.exponent)
-	}
 	far, rotation, part := s != nil && s.far, 0.0, 0.0
 	if len(x.single) > 0 {
 		rotation = rotationError
@@ -224,8 +187,7 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 		if far {
 			part = bothErrors(part, 2*math.Abs(1-t)*roundoff(n.centreProduct))
 		}
-	case x.by == SquaredDistance && s == nil && x.exponent == 0 && norm > unequal*n.norm:
-		// ‖q‖² of a shift or with an exponent is not that of a rotation
+	case x.by == SquaredDistance && s == nil && norm > unequal*n.norm: // ‖q‖² of a shift is not that of a rotation
 		return rotation * norm * norm
 	case x.by == InnerProduct && far:
 		part = math.Abs(t) * roundoff(n.centreProduct)

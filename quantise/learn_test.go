@@ -162,6 +162,24 @@ func TestLearnedFlat(t *testing.T) {
 	}
 }
 
+// A later row may have nothing in the directions that have bits. Its estimates are 0, and have the errors that they are.
+func TestRowsWithoutBits(t *testing.T) {
+	const d = 64
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, queries := dense.New[float32](800, d), dense.New[float32](200, d)
+	for _, m := range []dense.Matrix[float32]{x, queries} {
+		for i := range m.Data {
+			m.Data[i] = float32(rng.NormFloat64() * math.Pow(0.05, float64(i%d/16)))
+		}
+	}
+	later := dense.New[float32](1, d)
+	later.Set(0, d-3, 1)
+	for _, bits := range []float64{0.5, 1, 2} {
+		_, law := errorAndLaw(codesOf(t, learned(t, x, bits, 1), later), later, queries, quantise.InnerProduct)
+		assert.Less(t, law, 2.0, "bits = %v", bits)
+	}
+}
+
 // Few rows, rows of norm 0 and rows in a plane are a sample too. The law holds for later rows like
 // them.
 func TestSmallSamples(t *testing.T) {

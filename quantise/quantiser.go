@@ -52,11 +52,10 @@ type Quantiser[T dense.Float] interface {
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of the Measure by. Prepare
-	// writes the prepared query into dst and returns dst, or a new Query if dst is nil.
-	//
-	// If the argument miss is positive, estimates have the bounds Low and High, each of which fails
-	// with at most the probability miss. The query x may have any finite norm; if x is not finite,
-	// all estimates for the query are NaN.
+	// writes the prepared query into dst and returns dst, or a new Query if dst is nil. If the
+	// argument miss is positive, estimates have the bounds Low and High, each of which fails with
+	// at most the probability miss. All estimates for the query are NaN if x is not finite, or if
+	// the norm of x is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰.
 	//
 	// Prepare multiplies x by the rotation matrix of the quantiser. For each centre in R^d, the
 	// first estimate for a query and a row of the centre takes O(d) operations more. For a query q

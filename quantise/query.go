@@ -24,19 +24,9 @@ type Query struct {
 	miss  float64 // the argument of Prepare
 	z     float64 // the number of standard errors of Low and High; 0 if the query has no bounds
 
-	// The query is divided by 2^exponent before its rotation, so that the sum of its squares
-	// neither overflows nor loses digits. exponent is 0 if the norm is between 2⁻¹⁰⁰ and 2¹⁰⁰.
-	// Inner products are proportional to the divided query, and cosines do not change. Squared
-	// distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
-	exponent int
-	square   float64 // ‖q‖², which may be +Inf
-	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio
-	// of xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
-	up, down float64
-
-	norm   float64 // the norm of the divided query, NaN if it is not finite
+	norm   float64 // the norm of the query, NaN unless it is 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰
 	single []float32
-	double []float64 // the divided query, in one of both types
+	double []float64 // the query, in one of both types
 
 	rounded
 
@@ -58,8 +48,9 @@ type rounded struct {
 	// d' − 1, or with bands 1 over the variance for a row of variance 1, and its reciprocal
 	dimensions, perDimension float64
 
-	several bool
-	bias    float64 // the bias of the estimate of a cosine over the bias of a row, at most
+	several     bool
+	coordinates float64 // d'
+	bias        float64 // the bias of the estimate of a cosine over the bias of a row, at most
 }
 
 // roundedPart is the multiples of one part, in listed, and their step. The multiples are in tile as
@@ -100,26 +91,6 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	for i := range dst.shifts {
 		dst.shifts[i].ready.Store(false)
 	}
-	q.describe(dst)
-	p := q.preparers.Get()
-	defer q.preparers.Put(p)
-	vector := divide(dst, x)
-	whole := vector
-	if q.mean == nil {
-		q.rotate(p, vector)
-		whole = p.rotated
-	}
-	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(whole))
-	if math.IsInf(dst.norm, 1) {
-		dst.norm = math.NaN()
-	}
-	if q.mean == nil { // otherwise shiftOf rounds q − tc
-		q.round(&dst.rounded, dst.norm, p)
-	}
-	return dst
-}
-
-func (q *quantiser[T]) describe(dst *Query) {
 	dst.owner = q
 	dst.out, dst.bit, dst.less = float64(q.out), 0, 1
 	if q.bands != nil && !q.has[variances] {
@@ -127,26 +98,23 @@ func (q *quantiser[T]) describe(dst *Query) {
 	} else if q.width == 1 {
 		dst.bit = float64(q.elements)
 	}
-}
-
-func divide[T dense.Float](dst *Query, x []T) []T {
+	p := q.preparers.Get()
+	defer q.preparers.Put(p)
 	vector := vectorOf[T](dst)
 	*vector = append((*vector)[:0], x...)
-	dst.exponent, dst.square, dst.up, dst.down = 0, 0, 1, 1
-	if half := vecmath.HalfSquaredNorm(x); half >= 0x1p-200 && half <= 0x1p200 {
-		return *vector
+	whole := *vector
+	if q.mean == nil {
+		q.rotate(p, whole)
+		whole = p.rotated
 	}
-	peak := scan.Magnitude(x)
-	_, e := math.Frexp(peak)
-	if peak-peak != 0 || e >= -100 && e <= 100 {
-		return *vector
+	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(whole))
+	if !(dst.norm >= 0x1p-100 && dst.norm <= 0x1p100) && scan.Magnitude(x) != 0 {
+		dst.norm = math.NaN()
 	}
-	for i, v := range x {
-		(*vector)[i] = T(math.Ldexp(float64(v), -e))
+	if q.mean == nil { // otherwise shiftOf rounds q − tc
+		q.round(&dst.rounded, dst.norm, p)
 	}
-	dst.exponent, dst.square = e, math.Ldexp(2*vecmath.HalfSquaredNorm(*vector), 2*e)
-	dst.up, dst.down = math.Ldexp(1, min(e, 0)), math.Ldexp(1, min(-e, 0))
-	return *vector
+	return dst
 }
 
 func (q *quantiser[T]) rotate(p *preparer[T], vector []T) {

@@ -14,17 +14,14 @@ import (
 func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 	norm := n.norm
 	switch {
-	case s != nil && x.by == SquaredDistance && x.exponent != 0:
-		whole := s.fullNorm(norm, n.centreProduct)
-		return float64(2*x.centredValue(InnerProduct, s, n, cosine)*x.up) - float64(whole*whole*x.down)
 	case s != nil && x.by == SquaredDistance:
-		return -x.centredValue(x.by, s, n, cosine)
+		return -x.centredValue(s, n, cosine)
 	case s != nil:
-		return x.centredValue(x.by, s, n, cosine)
+		return x.centredValue(s, n, cosine)
 	case x.by == InnerProduct:
 		return norm * cosine
 	case x.by == SquaredDistance:
-		return norm * (float64(2*x.norm*x.up*cosine) - float64(norm*x.down))
+		return norm * (float64(2*x.norm*cosine) - norm)
 	case norm == 0:
 		return 0
 	}
@@ -38,7 +35,7 @@ func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 		return score + x.roundingBound(s, n) + float64(sumRoundings*math.Abs(score))
 	}
 	if x.by == SquaredDistance {
-		score += float64(roundings * n.norm * n.norm * x.down)
+		score += float64(roundings * n.norm * n.norm)
 	}
 	return score
 }
@@ -47,10 +44,6 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 	norm := n.norm
 	switch x.by {
 	case SquaredDistance:
-		if x.exponent != 0 {
-			size := norm + s.size
-			return roundings * size * (float64(size*x.down) + float64(2*x.norm*x.up))
-		}
 		return roundings * (float64(norm*norm) + math.Abs(2*s.short*n.centreProduct) + float64(norm*s.norm))
 	case Cosine:
 		whole := s.fullNorm(norm, n.centreProduct) * s.queryNorm
@@ -68,22 +61,18 @@ const roundings = 0x1p-20
 // sumRoundings bounds the relative rounding errors of sums in float64.
 const sumRoundings = 0x1p-40
 
-// upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²).
-func upperCosine(estimate, c float64) float64 {
-	if estimate >= 1 {
+// upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²), or by
+// c with several bands, whose errors do not decrease with ρ.
+func (r *rounded) upperCosine(estimate, c float64) float64 {
+	c += roundings
+	switch {
+	case r.several:
+		return max(-1, min(estimate+c, 1))
+	case estimate >= 1:
 		return 1
 	}
-	c += roundings
 	square := 1 + float64(c*c)
 	return max(-1, min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1))
-}
-
-// upperCosine is upperCosine for the error of r: that of several bands does not decrease with ρ.
-func (r *rounded) upperCosine(estimate, c float64) float64 {
-	if r.several {
-		return max(-1, min(estimate+c+roundings, 1))
-	}
-	return upperCosine(estimate, c)
 }
 
 // withRoundings returns a bound of a cosine that also bounds products with rounded norms. The
@@ -207,7 +196,7 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 	case to != nil:
 		// float32 represents these numbers with too few digits or not at all.
 		if to.size > 0x1p60 || p.longest > 0x1p60 || x.norm > 0x1p60 || !(to.norm > 0) || !(x.norm > 0) || p.longest*to.norm < 0x1p-100 ||
-			x.by != InnerProduct && p.longest < 0x1p-60 || distance && x.exponent != 0 {
+			x.by != InnerProduct && p.longest < 0x1p-60 {
 			return none, true
 		}
 		norm, factor = to.norm, 2
@@ -225,7 +214,7 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 			worst *= whole * to.queryNorm
 		}
 	case distance:
-		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
+		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 {
 			return none, true
 		}
 	case x.by == Cosine:

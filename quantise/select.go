@@ -94,11 +94,9 @@ func (s *search[T]) chooseCentres(x *ranking) {
 			product += float64(float64(v) * float64(vector[j]))
 		}
 		switch {
-		case s.by == SquaredDistance && x.exponent == 0:
+		case s.by == SquaredDistance:
 			// without cancellation far from the origin
 			product = -vecmath.SquaredDistance(vector, c.vector)
-		case s.by == SquaredDistance:
-			product = float64(2*product*x.up) - float64(c.square*x.down)
 		case s.by == Cosine && c.square > 0:
 			product /= math.Sqrt(c.square)
 		}

@@ -66,16 +66,12 @@ func (c *codes[T]) Within(ctx context.Context, query *Query, limit float64, o Se
 func (x *Query) leastScore(limit float64, centred bool) float64 {
 	score, size, square := limit, math.Abs(limit), float64(x.norm*x.norm)
 	switch {
-	case math.IsInf(limit, 0) && x.by == SquaredDistance, x.by == SquaredDistance && centred && x.exponent == 0:
+	case x.by == SquaredDistance && (centred || math.IsInf(limit, 0)):
 		score = -limit
-	case x.by == SquaredDistance && x.exponent != 0:
-		score, size = math.Ldexp(x.square-limit, -max(x.exponent, 0)), math.Ldexp(x.square+size, -max(x.exponent, 0))
 	case x.by == SquaredDistance:
 		score, size = square-limit, square+size
-	case x.by == InnerProduct:
-		if score = math.Ldexp(limit, -x.exponent); !centred && x.norm > 0 {
-			score /= x.norm
-		}
+	case x.by == InnerProduct && !centred && x.norm > 0:
+		score = limit / x.norm
 		size = math.Abs(score)
 	}
 	if math.IsInf(score, 0) {

@@ -32,10 +32,7 @@ func testWithin[T dense.Float](t *testing.T) {
 	clear(x.Row(3))
 	src := rand.NewPCG(1, 2)
 	one := must.Have(quantise.New[T](d, quantise.Options{Bits: 1}, src))
-	sizes := []struct{ rows, query float64 }{{1, 1}, {1, 0}, {1, 1e-12}, {1, 1e-35}, {1, 1e33}, {1e26, 1e30}, {1e-26, 1e-31}}
-	if _, double := any(T(0)).(float64); double {
-		sizes = append(sizes, struct{ rows, query float64 }{1, 1e-180}, struct{ rows, query float64 }{1, 1e180})
-	}
+	sizes := []struct{ rows, query float64 }{{1, 1}, {1, 0}, {1, 1e-12}, {1, 1e-29}, {1, 1e28}, {1e26, 1e28}, {1e-26, 1e-29}}
 	for name, q := range map[string]quantise.Quantiser[T]{
 		"1 bit": one, "4 bits": must.Have(quantise.New[T](d, quantise.Options{}, src)),
 		"learnt": must.Have(quantise.Learn(t.Context(), x, quantise.Options{Bits: 1.5}, src)), "centres": must.Have(one.WithCentres(random[T](5, d, 3))),
