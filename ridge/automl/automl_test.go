@@ -330,7 +330,7 @@ func TestErrors(t *testing.T) {
 
 // Fit ends with the error of its context after each part. Once a family has been compared, it also
 // returns the best family so far, of rows with groups, of classes, and with heavy tails too.
-func testEndOfContext[T dense.Float](t *testing.T) {
+func testEndOfContext[T dense.Float](t *testing.T, grouped bool) {
 	rows := table[T](20, 3, 1, 1, func(x []float64) float64 { return x[0] * x[1] })
 	classes := table[T](20, 3, 1, 1, func([]float64) float64 { return 0 })
 	of := make([]int, 20)
@@ -342,6 +342,9 @@ func testEndOfContext[T dense.Float](t *testing.T) {
 		"numbers": {}, "classes": {Classes: 2}, "groups": {Groups: of}, "groups of classes": {Groups: of, Classes: 2}, "forward": {Groups: of, Forward: true},
 		"heavy tails": {HeavyTails: true},
 	} {
+		if grouped != (o.Groups != nil) {
+			continue // the other type has it
+		}
 		b := rows
 		if o.Classes > 0 {
 			b = classes
@@ -373,7 +376,7 @@ func testEndOfContext[T dense.Float](t *testing.T) {
 }
 
 func TestEndOfContext(t *testing.T) {
-	densetest.Both(t, testEndOfContext[float32], testEndOfContext[float64])
+	densetest.Both(t, func(t *testing.T) { testEndOfContext[float32](t, true) }, func(t *testing.T) { testEndOfContext[float64](t, false) })
 }
 
 // looked is a context that ends at a look, which is counted from start on.
