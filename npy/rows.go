@@ -86,8 +86,8 @@ func (r *Reader) fill(from io.Reader, n int) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if r.big {
-		for e := range slices.Chunk(r.bytes, r.width) {
-			slices.Reverse(e)
+		for lo := 0; lo < len(r.bytes); lo += r.width {
+			slices.Reverse(r.bytes[lo:][:r.width])
 		}
 	}
 	return err
