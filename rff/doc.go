@@ -4,7 +4,7 @@
 // # Where to begin
 //
 //   - a Gaussian kernel: [Gaussian] over orf.GramSchmidt, or orf.Hadamard in hundreds of dimensions
-//   - attention: [SDERF], which [FitSDERF] fits to queries and keys, or [SoftmaxPositive]
+//   - attention: [ADERF], which [FitADERF] fits to queries and keys, or [SoftmaxPositive]
 //   - queries and keys with means far from zero: [Centred]
 //   - any kernel, from points: [Nystroem] or [Spectral]; a composed kernel: [Random] or [Sum]
 //   - h(x)/√m·[f₁(w₁ᵀx) … f_l(w_mᵀx)] with functions of your own: [New]

@@ -9,7 +9,8 @@ const (
 	perToken   = 3  // numbers of a token: β, f and s
 )
 
-// takeTogether takes tokens that correct S in groups of four. Tokens of zeros fill the last group.
+// takeTogether takes tokens that correct S in groups of four. Tokens of zeros fill the last group,
+// which takes longer than its tokens one by one, so that later tokens change no bit of earlier ones.
 func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	n, r, w := p.K.Rows, p.Rows, p.Width
 	size := groupPairs * mostPairs
