@@ -26,7 +26,8 @@ const noiseRows = 200
 // rows. Bands of boxes have one width, because a row has a box of its own, and so have bands of
 // groups, because other rows of the group make deviations small.
 func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], error) {
-	m, b, errors, whole := all[0].Model, all[0].rows, all[0].left, true
+	m, b, whole := all[0].Model, all[0].rows, true
+	var errors dense.Matrix[float64]
 	for _, f := range all {
 		whole = whole && f.left.Rows > 0
 	}
