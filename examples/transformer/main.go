@@ -35,7 +35,7 @@ without a mask, time over that of exact attention, and the loss on -tokens token
 
 -tolerance x lets audit.Choose choose attention for each head on the first -context tokens of the text: blocks of keys, 8 bits, or
 exact attention, with outputs within the relative error x. On the next -tokens tokens the program prints losses, the Kullback–Leibler
-divergence of the next token from that with exact attention, and times. Within 0.1 SmolLM2's divergence is below 0.01.`
+divergence of the next token from that with exact attention, and times. Within 0.06 SmolLM2's divergence is below 0.01.`
 
 const smollm2 = "smollm2"
 

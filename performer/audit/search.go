@@ -264,9 +264,9 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	outs, scored := l.sweep(a, h.q, h.k, h.v, rows)
 	took, part := time.Since(start), s.partWork(l, last, len(rows))
 	s.spent += part
-	errors, choosing := make([]estimate, len(outs)), places(rows, h.rows)
-	for i, out := range outs {
-		errors[i] = errorOf(h.deviations(layout.Rows(out, choosing)))
+	choosing := places(rows, h.rows)
+	errorAt := func(i int) estimate { return errorOf(h.deviations(gather(outs[i], choosing))) }
+	for i := range outs {
 		var keys, queries float64
 		for j, at := range choosing {
 			keys += float64(scored[i][at]) / h.chances[j]
@@ -277,9 +277,9 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	}
 	limit := s.tolerance
 	for next := 0; ; next = l.next + 1 {
-		next += sort.Search(len(outs)-next, func(i int) bool { return errors[next+i].above(s.testedAt(s.tests+1)) <= limit })
+		next += sort.Search(len(outs)-next, func(i int) bool { return errorAt(next+i).above(s.testedAt(s.tests+1)) <= limit })
 		l.next = min(next, last)
-		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errors[l.next].error
+		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errorAt(l.next).error
 		s.near = s.near || t.Error <= nearTolerances*s.tolerance
 		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.testWork(l, next, 0), s.budget) {
 			break

@@ -229,7 +229,6 @@ func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32
 	bytedot.Peaks(b.peaks, y)
 }
 
-// finish writes the outputs of the queries of the block. Dst may be Q.
 func (b *block[T]) finish(c *call[T]) {
 	if !c.store.exact {
 		b.addLater(c)
