@@ -162,7 +162,8 @@ func TestLearnedFlat(t *testing.T) {
 	}
 }
 
-// A later row may have nothing in the directions that have bits. Its estimates are 0, and have the errors that they are.
+// A later row may have nothing in the directions that have bits. Its estimates are 0, and StdErr is
+// of the size of the errors.
 func TestRowsWithoutBits(t *testing.T) {
 	const d = 64
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -23,8 +23,8 @@ func times[T dense.Float](x dense.Matrix[T], exponent int) dense.Matrix[T] {
 	return y
 }
 
-// Estimates for a query times a power of two are those of the query: the same bits without centres. For a query whose norm
-// is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, they are NaN.
+// Estimates for a query times a power of two are those of the query: the same bits without centres.
+// They are NaN for a query whose norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰.
 func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 	const n, d, k = 100, 24, 3
 	x, raw := random[T](n, d, 31), random[T](1, d, 32)

@@ -54,8 +54,16 @@ func testManyQueries[T dense.Float](t *testing.T) {
 	clear(x.Row(77))
 	clear(queries.Row(5))
 	queries.Set(6, 1, T(math.NaN()))
+	few := x.Clone() // large along 40 directions: Learn has codes of several widths
+	for i := range n {
+		scaleBy(0.1, few.Row(i)[40:])
+	}
+	all := []quantise.Codes[T]{codesOf(t, learned(t, few, 1.5, 1), few)}
 	for _, o := range options(1, 2, 4, 8) {
-		c := encode(t, x, o)
+		all = append(all, encode(t, x, o))
+	}
+	for _, c := range all {
+		o := c.Quantiser().Options()
 		for _, by := range measures {
 			together := lists(queries.Rows, k)
 			require.NoError(t, searchAll(c, t.Context(), together, queries, by, 0, quantise.SearchOptions[T]{}))

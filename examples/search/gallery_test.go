@@ -10,11 +10,13 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// embeddings are the recalls at 10 and the bytes per vector of searches of 6000 passages of documentation, as embedded by
-// all-MiniLM-L6-v2 (d = 384), for 250 other passages. docs/search.md has the times. Peers are those of PyPI and the Go proxy:
+// embeddings are the recalls at 10 and the bytes per vector of searches of 6000 passages of
+// documentation, as embedded by all-MiniLM-L6-v2 (d = 384), for 250 other passages. docs/search.md
+// has the times. Peers are those of PyPI, with index_factory(d, name, METRIC_INNER_PRODUCT) and
+// Index(ndim=d, metric="ip", dtype="i8"), and of the Go proxy, with the bytes of the heap:
 //
-//	pip install faiss-cpu==1.15.0 usearch==2.26.6 // index_factory(d, name, METRIC_INNER_PRODUCT); Index(ndim=d, metric="ip", dtype="i8")
-//	go get github.com/philippgille/chromem-go@v0.7.0 github.com/coder/hnsw@v0.6.1 // bytes of the heap
+//	pip install faiss-cpu==1.15.0 usearch==2.26.6
+//	go get github.com/philippgille/chromem-go@v0.7.0 github.com/coder/hnsw@v0.6.1
 var embeddings = []charts.Series{
 	{Name: "codes", Points: points(56, 0.826, 88, 0.881, 112, 0.912, 160, 0.952, 208, 0.974, 400, 0.994)},
 	{Name: "codes and rows", Points: points(56, 1, 88, 1, 112, 1, 160, 1, 208, 1, 400, 1)},
@@ -37,7 +39,7 @@ func points(pairs ...float64) (all []charts.Point) {
 	return all
 }
 
-// TestGallery measures what the program measures without flags, and shows searches of embeddings beside it.
+// TestGallery measures what the program measures without flags, and shows embeddings beside it.
 func TestGallery(t *testing.T) {
 	gallery.Begin(t)
 	s := settings{seed: 1, rows: 10_000, dim: 128, queries: 100, k: 10}
