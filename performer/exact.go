@@ -126,10 +126,10 @@ type Exact[T dense.Float] struct {
 
 // NewExact returns exact attention. NewExact returns an error for a Window, Sinks or a Chunk that
 // is negative or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other
-// than 0, 3, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
-// is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale
-// or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is
-// negative, not finite or not zero with Unnormalised.
+// than 0, 3, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK
+// that is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a
+// Scale or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight
+// that is negative, not finite or not zero with Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err

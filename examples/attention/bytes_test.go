@@ -16,13 +16,14 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// TestGalleryOfBytes draws, for queries after 2048 to 4096 tokens of the heads of SmolLM2, the error
-// against the bytes that a query reads of a head of keys.
+// TestGalleryOfBytes draws, for queries after 2048 to 4096 tokens of the heads of SmolLM2, the
+// error against the bytes that a query reads of a head of keys.
 func TestGalleryOfBytes(t *testing.T) {
 	gallery.Begin(t)
 	const n, sinks = 4096, 4
 	// The bytes of a token in 32 bits, of its signs and its share of means, and of its share of the
-	// least and largest coordinates of a page. Between 64 and 96 of the last tokens are not in codes.
+	// least and largest coordinates of a page. Between 64 and 96 of the last tokens are not in
+	// codes.
 	const element, coarse, page, last = 512., 14.125, 32., 80
 	figure := charts.Figure{
 		Title: "Errors of states and of Quest's pages; points of a line: keys 64 to 1024, window 128 to 2048", XLabel: "kB that a query reads", YLabel: "relative error of the output",
@@ -85,8 +86,9 @@ func TestGalleryOfBytes(t *testing.T) {
 	gallery.Check(t, p)
 }
 
-// pages returns the output of a query over the keys of pages of 16 with the highest bounds of scores
-// by least and largest coordinates [Tang et al. 2024, Quest], and of the first and the last tokens.
+// pages returns the output of a query over the keys of pages of 16 with the highest bounds of
+// scores by least and largest coordinates [Tang et al. 2024, Quest], and of the first and the last
+// tokens.
 func (h head) pages(q, keys int) []float32 {
 	near, query := (q+1-64)/64*64, h.q.Row(q)
 	bounds, order := make([]float64, near/16), make([]int, near/16)

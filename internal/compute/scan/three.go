@@ -3,9 +3,9 @@ package scan
 import "github.com/seed-feabd252/randfeat/internal/compute/cache"
 
 // A code c of 3 bits stands for 2c − 7, as the code c + 4 of 4 bits does. Groups of GroupRows rows
-// of codes of 3 bits take three quarters of the words of rows of 4 bits. A group has the rows i < 48
-// in order, with 4 bits for each code. A code c of row 48 + i is in the highest bits of three codes
-// at the place of c: the lowest bit in row i, the next in row 16 + i, and the last in row 32 + i.
+// of codes of 3 bits take three quarters of the words of rows of 4 bits. A group has its first 48
+// rows in order, with 4 bits for each code. A code c of row 48 + i is in the highest bits of three
+// codes at the place of c: the lowest bit in row i, the next in row i + 16, the last in row i + 32.
 const (
 	threeParts = 3
 	threeRows  = GroupRows * threeParts / 4 // rows of words of a group

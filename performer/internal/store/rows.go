@@ -104,8 +104,8 @@ func (r *rows) take(row []uint64, plane, at int) {
 	}
 }
 
-// each calls f with n rows of a plane for package scan, from row at on, and their places among these
-// rows: with all at once, or with multiples of scan.GroupRows in memory that the first cache holds.
+// each calls f with n rows of a plane for package scan, from row at on: with all at once, or with
+// multiples of scan.GroupRows, from row at + first on, in memory that the first cache holds.
 func (r *rows) each(memory *[]uint64, plane, at, n int, f func(codes []uint64, first, n int)) {
 	codes := r.planes[plane]
 	if !r.three {
