@@ -265,7 +265,7 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	took, part := time.Since(start), s.partWork(l, last, len(rows))
 	s.spent += part
 	choosing := places(rows, h.rows)
-	errorAt := func(i int) estimate { return errorOf(h.deviations(gather(outs[i], choosing))) }
+	errorAt := func(i int) estimate { return errorOf(h.deviations(layout.Rows(outs[i], choosing))) }
 	for i := range outs {
 		var keys, queries float64
 		for j, at := range choosing {
