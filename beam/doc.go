@@ -8,10 +8,10 @@
 // UniformLandmarks draws points, Predict evaluates a model, and Attend and AttendPerKey compute
 // attention.
 //
-// All transforms except Predict and the outputs of attention are combines. A worker sums each bundle of blocks
-// into one accumulator of about D² numbers, and one worker merges all accumulators. A trigger that
-// counts elements prevents this combiner lifting. The pipeline contains the file of the feature map
-// once for each step, so rff.Write must support the map.
+// All transforms except Predict and the outputs of attention are combines. A worker sums each
+// bundle of blocks into one accumulator of about D² numbers, and one worker merges all
+// accumulators. A trigger that counts elements prevents this combiner lifting. The pipeline
+// contains the file of the feature map once for each step, so rff.Write must support the map.
 //
 // Transforms panic for invalid arguments while the pipeline is built. Data that cannot be summed
 // fail the pipeline with an error that names the data. Results equal the results on one machine,

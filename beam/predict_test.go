@@ -70,9 +70,9 @@ func predict(m *ridge.Model[float64], blocks []ridge.Block[float64]) (dense.Matr
 }
 
 // TestPredictKernel: the exact fit whose products a pipeline computes, rows in parts and vectors
-// with each worker, is that of one machine. Fits that stop at Tolerance are as far from the solution
-// as Tolerance times the targets, both as root mean squares. Errors at rows left out come from A⁻¹y,
-// in which a residual counts 1/λ times.
+// with each worker, is that of one machine. Fits that stop at Tolerance are as far from the
+// solution as Tolerance times the targets, both as root mean squares. Errors at rows left out come
+// from A⁻¹y, in which a residual counts 1/λ times.
 func TestPredictKernel(t *testing.T) {
 	blocks := blocksOf[float64](4)
 	x, y := stack(blocks)

@@ -28,7 +28,8 @@ type attendCase struct {
 	half         bool // one of both types, in turn, has the case
 }
 
-// attendCases returns the cases, with all options that read places and lengths about those of tiles.
+// attendCases returns the cases, with all options that read places and lengths about those of
+// tiles.
 func attendCases() []attendCase {
 	all := []attendCase{
 		{name: "plain", heads: 2, group: 1, lq: 5, lk: 7},

@@ -25,8 +25,8 @@ type benchmarked[T dense.Float] struct {
 	lengths []int
 }
 
-// benchmarkedForms returns linear attention, with m = 256 positive features or 64 of elu+1, and exact
-// attention. Features are functions of projections of d coordinates each, and causal linear
+// benchmarkedForms returns linear attention, with m = 256 positive features or 64 of elu+1, and
+// exact attention. Features are functions of projections of d coordinates each, and causal linear
 // attention adds pairs in chunks of 64 tokens.
 func benchmarkedForms[T dense.Float]() (all []benchmarked[T]) {
 	for _, causal := range []bool{false, true} {
@@ -129,8 +129,8 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 // BenchmarkTopK times a step of eight heads of d = dv = 64 that reads 256 keys of a head, beside
-// steps that read all keys. The scores have the standard deviation 2. Longer streams need gigabytes,
-// so that they are left out of short runs. Names read
+// steps that read all keys. The scores have the standard deviation 2. Longer streams need
+// gigabytes, so that they are left out of short runs. Names read
 //
 //	BenchmarkTopK/TopK=256/bits=4/L=16384
 func BenchmarkTopK(b *testing.B) {

@@ -63,12 +63,19 @@ type ExactOptions struct {
 	// cannot be combined with a Window or Sinks.
 	Chunk int
 
-	// Bits, which is 0, 4, 8 or 16, is the number of bits of the code in which a [State] keeps each
-	// element of keys and values; with zero Bits a State keeps elements of the type T.
+	// Bits, which is 0, 3, 4, 8 or 16, is the number of bits of the code in which a [State] keeps
+	// each element of keys and values; with zero Bits a State keeps elements of the type T.
 	//
-	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 3,
-	// 4, 8 or 16. Forward computes with 3 or 4 Bits what it computes with 8, and with 16 Bits in
+	// With Bits of 3, 4 and 8, Forward computes scores, weights and values in integers of 8 bits,
+	// after a random rotation of queries and keys. Forward is then about three times as fast on
+	// processors that multiply 8-bit integers. With 16 Bits, as with zero Bits, Forward computes in
 	// the type T.
+	//
+	// Whatever Bits is, attention is computed in the type T for gradients, for fewer than 64
+	// queries that see all keys, and with a Softcap, a Slope, biases, masks of pairs, Result.Scores
+	// or Result.LogSums. Whatever Bits is, attention is computed in the type T for causal scores of
+	// up to 256 keys next to a query, and for tiles of 256 keys of which a few, or their values,
+	// are more than eight times as large as the mean.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, replace Bits for the keys and the values of a [State].

@@ -34,7 +34,8 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 		part := func(m dense.Matrix[T]) dense.Tensor[T] { return dense.SplitHeads(m, 1, 1) }
 		want := dense.Head(naive(o, performer.AttendArgs[T]{Q: part(q), K: part(k), V: part(v)}, dense.Tensor[float64]{}, 0).out, 0, 0)
 		got := must.Have(performer.NewExact[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
-		// A score is one exact product, so that weights have the rounding of an exponential and sums.
+		// A score is one exact product, so that weights have the rounding of an exponential and
+		// sums.
 		densetest.RequireClose(t, want, densetest.Filled(n, 2, 4*(n+16)*densetest.Roundoff[T]()), got, "causal=%v", causal)
 		for _, x := range got.Data {
 			assert.Less(t, math.Abs(float64(x)), 10.0, "finite")

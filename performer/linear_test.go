@@ -21,9 +21,9 @@ import (
 // forms are all combinations of the options.
 var forms = []performer.LinearOptions{{}, {Unnormalised: true}, {Causal: true}, {Causal: true, Unnormalised: true}}
 
-// Inputs have a positive mean, so that no denominator of a signed map is near zero and its condition
-// does not hide a fault. They are columns of wider matrices, as heads are. At 520 rows the keys are
-// cut into several segments.
+// Inputs have a positive mean, so that no denominator of a signed map is near zero and its
+// condition does not hide a fault. They are columns of wider matrices, as heads are. At 520 rows
+// the keys are cut into several segments.
 func testAgainstPairs[T dense.Float](t *testing.T) {
 	const d, dv = 5, 3
 	rng := rand.New(densetest.Source(10))

@@ -56,12 +56,14 @@ type Codes[T dense.Float] interface {
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
 	// query, or with the smallest estimated squared distances from the query, into dst, best first.
 	// Search returns dst, shortened if Codes has fewer than len(dst) rows. Search orders rows with
-	// equal estimates by row number. For a query that Prepare rejects, Search returns the rows of the
-	// lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before the
-	// search, not for the best of many rows: a row ranks high partly by the error of the estimate.
+	// equal estimates by row number. For a query that Prepare rejects, Search returns the rows of
+	// the lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before
+	// the search, not for the best of many rows: a row ranks high partly by the error of the
+	// estimate.
 	//
-	// Search reads the codes of all rows once, on several processors. Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
-	// the quantiser of the Codes has prepared the query.
+	// Search reads the codes of all rows once, on several processors. Search allocates nothing if
+	// an earlier search had as many rows and hits. Search panics unless the quantiser of the Codes
+	// has prepared the query.
 	Search(dst []Hit, query *Query) []Hit
 
 	// For several queries of one Measure, SearchAll writes the best len(hits[i]) rows for

@@ -21,9 +21,7 @@ import (
 
 // Learn returns a quantiser for vectors like the rows of the argument sample (n×d), with opts.Bits
 // bits per coordinate on average. A quantiser of Learn has more bits, up to 8, for directions along
-// which the sample is large, and none where the sample is small. Learn subtracts the mean of the
-// sample if the mean is large, finds the principal directions, and rotates bands of directions with
-// equal bits at random.
+// which the sample is large, and none where the sample is small.
 //
 // Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
 // groups directions with equal numbers of bits into bands, and rotates each band at random. With

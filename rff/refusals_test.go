@@ -37,8 +37,8 @@ func iidOf[T dense.Float](m, d int) orf.Projection[T] {
 // drawn returns the error of Draw for an affine map.
 func drawn[T dense.Float](a rff.Affine) error { return must.Err(rff.Draw[T](a, nil)) }
 
-// TestRefusals: each wrong argument of the functions beside Draw is an error that names the argument
-// and the value.
+// TestRefusals: each wrong argument of the functions beside Draw is an error that names the
+// argument and the value.
 func TestRefusals(t *testing.T) {
 	nan, inf, src := math.NaN(), math.Inf(1), rand.NewPCG(1, 2)
 	w := iidOf[float64](4, 2)

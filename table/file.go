@@ -17,8 +17,8 @@ type recipe struct {
 }
 
 // Write writes the model and the encoding of the columns to w, as one safetensors file about as
-// large as the file of the automl.Model inside. Write returns an error for a
-// zero model, and the errors of w.
+// large as the file of the automl.Model inside. Write returns an error for a zero model, and the
+// errors of w.
 func (m *Model) Write(w io.Writer) error {
 	if m == nil || m.model == nil {
 		return errNoModel

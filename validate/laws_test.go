@@ -284,8 +284,8 @@ var (
 )
 
 // sizes returns the sizes of the case: two of lawSizes for a crossed map over crossed rows and for
-// independent rows, and all of lawSizes for other cases. Over all crossed cases each map and each kind of rows has all four
-// sizes.
+// independent rows, and all of lawSizes for other cases. Over all crossed cases each map and each
+// kind of rows has all four sizes.
 func (c lawCase[T]) sizes() []size {
 	mapping, rows, _ := strings.Cut(strings.TrimPrefix(c.name, "centred "), "/")
 	i, j := slices.Index(crossedMaps, mapping), slices.Index(crossedRows, rows)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
-// Attention within 10 % of tokens that are like their neighbours: features for short queries, blocks
-// of keys for long queries.
+// Attention within 10 % of tokens that are like their neighbours: features for short queries,
+// blocks of keys for long queries.
 //
 //ci:slow
 func ExampleChoose() {

@@ -27,8 +27,8 @@ func repeated[T dense.Float](m dense.Matrix[T], n, times int) dense.Matrix[T] {
 	return out
 }
 
-// TestValueHeads: two heads of keys under six of values are six heads of keys, each three times. The
-// outputs and states have equal bits, and a gradient of a key is the sum of three.
+// TestValueHeads: two heads of keys under six of values are six heads of keys, each three times.
+// The outputs and states have equal bits, and a gradient of a key is the sum of three.
 func TestValueHeads(t *testing.T) {
 	for rule := range recurrence.GatedDelta + 1 {
 		t.Run(rule.String(), func(t *testing.T) {

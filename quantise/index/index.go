@@ -35,10 +35,10 @@ type Index[K ID, T dense.Float] interface {
 	// of quantise.Codes.Append and of copying one bit for each row of the Index. The call of Add or
 	// Put that brings an Index of R^d made without a Quantiser to 4d rows also calls
 	// quantise.Learn, and encodes the rows that the Index has, even if ctx ends meanwhile: a later
-	// Add does not learn again. Add returns an error that names an id if the Index contains the id, if the id
-	// is twice in ids, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0
-	// nor between 2⁻⁹⁹ and 2⁹⁹. For an Index of R^d, Add returns an error if ids and rows differ in
-	// number, if rows has not d columns, and if ctx ends. Add panics if ctx is nil.
+	// Add does not learn again. Add returns an error that names an id if the Index contains the id,
+	// if the id is twice in ids, or if the row of the id holds NaN or ±Inf or has a norm that is
+	// neither 0 nor between 2⁻⁹⁹ and 2⁹⁹. For an Index of R^d, Add returns an error if ids and rows
+	// differ in number, if rows has not d columns, and if ctx ends. Add panics if ctx is nil.
 	Add(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
 	// Put adds rows as Add does, but replaces the row of an id that the Index contains. During a

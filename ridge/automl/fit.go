@@ -24,8 +24,8 @@ type Options struct {
 	// ClassWeights has, for each class, a factor of the weights of the rows of the class.
 	ClassWeights []float64
 
-	// Labels has a text for each class, and the file that Classifier.Write writes contains the
-	// texts. A nil Labels stands for classes without texts.
+	// Labels has a text for each class, and the file that Model.Write writes contains the texts. A
+	// nil Labels stands for classes without texts.
 	Labels []string
 
 	// Landmarks is the largest number of landmarks (Nyström points) of a kernel, and so of

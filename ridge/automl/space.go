@@ -50,8 +50,8 @@ func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return phi.Transform(dense.Matrix[float64]{}, x), nil
 }
 
-// build returns the map of the kernel in the space, with the landmarks x, or a linear map.
-// build returns as soon as ctx ends. The factorisation of the landmarks then goes on for a while.
+// build returns the map of the kernel in the space, with the landmarks x, or a linear map. build
+// returns as soon as ctx ends. The factorisation of the landmarks then goes on for a while.
 func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dense.Matrix[float64]) (rff.Map[T], error) {
 	if _, linear := k.(kernels.DotProduct); linear {
 		return before[T](s, nil)

@@ -39,8 +39,8 @@ func tails[T dense.Float](t *testing.T, rows ridge.Rows[T], o automl.Options) *a
 	return r
 }
 
-// With outliers the error to the function is at most 0.6 of that of normal noise.
-// With normal noise it is within 5 %.
+// With outliers the error to the function is at most 0.6 of that of normal noise. With normal noise
+// it is within 5 %.
 func TestHeavyTails(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -14,10 +14,10 @@ import (
 const group = 4
 
 // together is a kernel of tokens that correct and have no decays, in groups of four, for so many
-// vectors of the columns of a panel at a time. A token of a group reads S before the group, and adds to that the
-// products of its coefficients with the keys of the tokens before it in the group, which
-// [avx.pairs] has computed. So a row of S is loaded and stored once for four tokens, and the next
-// four tokens read it on the way.
+// vectors of the columns of a panel at a time. A token of a group reads S before the group, and
+// adds to that the products of its coefficients with the keys of the tokens before it in the group,
+// which [avx.pairs] has computed. So a row of S is loaded and stored once for four tokens, and the
+// next four tokens read it on the way.
 type together struct {
 	*avx
 	vectors int

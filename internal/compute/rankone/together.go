@@ -10,7 +10,8 @@ const (
 )
 
 // takeTogether takes tokens that correct S in groups of four. Tokens of zeros fill the last group,
-// which takes longer than its tokens one by one, so that later tokens change no bit of earlier ones.
+// which takes longer than its tokens one by one, so that later tokens change no bit of earlier
+// ones.
 func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	n, r, w := p.K.Rows, p.Rows, p.Width
 	size := groupPairs * mostPairs

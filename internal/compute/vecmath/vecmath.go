@@ -5,9 +5,9 @@
 // that results are the same.
 //
 // The errors of Exp and the other exponentials, of Sincos and LogELU are below 2 units in the last
-// place (ulp) for every argument and in every tier: also for subnormal results, and for arguments of
-// Sincos that are huge or near a multiple of π/2. The largest errors over all numbers of float32 are
-// 0.90 ulp for Exp, 1.58 for Sincos and 1.40 for LogELU.
+// place (ulp) for every argument and in every tier: also for subnormal results, and for arguments
+// of Sincos that are huge or near a multiple of π/2. The largest errors over all numbers of float32
+// are 0.90 ulp for Exp, 1.58 for Sincos and 1.40 for LogELU.
 //
 // Functions write to their first arguments. A function panics if a slice is too short, and ignores
 // the end of a longer slice. A slice that a function writes may be one that it reads, if both begin

@@ -27,8 +27,9 @@ type Cost struct {
 	Exps float64
 }
 
-// expMACs is the number of multiply-adds that take as long as one exponential with its maximum,
-// subtraction and sum, measured with 512-bit vectors and d = dv = 64.
+// expMACs32 and expMACs64 are the numbers of multiply-adds of float32 and float64 that take as
+// long as one exponential with its maximum, subtraction and sum, measured with 512-bit vectors and
+// d = dv = 64.
 const (
 	expMACs32 = 50
 	expMACs64 = 60

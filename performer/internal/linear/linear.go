@@ -30,8 +30,8 @@ type Attention[T dense.Float] struct {
 type Fractional[T dense.Float] interface {
 	sequence.Attention[T]
 
-	// Fractions computes numerators and denominators of normalised attention into the memory of dst,
-	// and returns them; a zero dst is allocated.
+	// Fractions computes numerators and denominators of normalised attention into the memory of
+	// dst, and returns them; a zero dst is allocated.
 	Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T]
 }
 
