@@ -61,8 +61,7 @@ type Clusters[T dense.Float] struct {
 // before [Arthur & Vassilvitskii 2007]. Cluster iterates Lloyd's algorithm [Lloyd 1982]: every row
 // gets the label of the nearest centre (the first of equally near ones), and every centre moves to
 // the weighted mean of the rows with its label. Cluster stops when an iteration changes no label,
-// and after maxIterations iterations; if 0, Cluster only labels the rows. A centre without rows of
-// positive weight moves to the row with the largest ω times squared distance from its centre.
+// and after maxIterations iterations; if 0, Cluster only labels the rows.
 //
 // In an iteration, a centre that is nearest to no row of positive weight moves to the row with the
 // largest ω times squared distance from the centre nearest to the row (of equal rows the first), or

@@ -136,3 +136,63 @@ func TestBitsOfLargeScores(t *testing.T) {
 	s.Append(keys, v)
 	requireWithin(t, inDouble(e, q, keys, v), s.Attend(none, q), 0.02, 1, "keys of 1e36")
 }
+
+// Values times a power of two have the bits of the outputs times that power, up to the largest
+// numbers of float32, whose sums overflow. Outputs of float64 have those of float32 in their range.
+func TestBitsScale(t *testing.T) {
+	densetest.Both(t, bitsScale[float32], bitsScale[float64])
+}
+
+func bitsScale[T dense.Float](t *testing.T) {
+	const n, d, dv, heads, keyHeads = 700, 16, 7, 2, 1
+	rng, none := rand.New(rand.NewPCG(23, 24)), dense.Matrix[T]{}
+	q, k, v := uniform[T](rng, n, heads*d, 2), uniform[T](rng, n, d, 2), uniform[T](rng, n, dv, 1)
+	for _, e := range coarseForms[T]() {
+		if e.Options().Unnormalised {
+			continue
+		}
+		e = inBits(e)
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, e))
+		want := b.ForwardSequences(none, q, k, v, performer.Sequences{})
+		got := b.ForwardSequences(none, q, k, times(v, 0x1p126), performer.Sequences{})
+		require.Less(t, offBy(times(got, 0x1p-126), want), 0.03, "sums of a tile overflow")
+		for _, size := range []float64{0x1p80, 0x1p100, 0x1p118} {
+			got := b.ForwardSequences(none, q, k, times(v, size), performer.Sequences{})
+			require.True(t, densetest.Identical(times(want, size), got), "%+v, %g", e, size)
+		}
+		if e.Options().Causal {
+			v := v.Clone()
+			for i := 600; i < n; i++ {
+				v.Row(i)[2] = 3e38
+			}
+			got := b.ForwardSequences(none, q, k, v, performer.Sequences{})
+			assert.True(t, densetest.Identical(want.RowRange(0, 600), got.RowRange(0, 600)), "%+v with large values later", e)
+		}
+	}
+	for _, bits := range []int{8, 4, 3} {
+		e := must.Have(performer.NewExact[T](performer.ExactOptions{Bits: bits}))
+		want := stateOf(e, heads, keyHeads, d, dv).Step(none, q, k, v)
+		for _, size := range []float64{0x1p80, 0x1p100, 0x1p118, 0x1p126} {
+			x := times(v, size)
+			s := stateOf(e, heads, keyHeads, d, dv)
+			got := s.Step(none, q, k, x)
+			if size == 0x1p126 { // sums of tokens that are no codes overflow, and 3 bits keep elements
+				require.Less(t, offBy(times(got, 1/size), want), map[int]float64{8: 0.01, 4: 0.01, 3: 0.2}[bits], "%d bits", bits)
+			} else {
+				require.True(t, densetest.Identical(times(want, size), got), "%d bits, %g", bits, size)
+			}
+
+			mark := s.Snapshot(nil)
+			last := s.Attend(none, q.RowRange(n-1, n))
+			s.Append(k.RowRange(0, 200), x.RowRange(0, 200))
+			s.Rollback(mark)
+			require.True(t, densetest.Identical(last, s.Attend(none, q.RowRange(n-1, n))))
+			read := stateOf(e, heads, keyHeads, d, dv)
+			require.NoError(t, read.UnmarshalBinary(must.Have(s.MarshalBinary())))
+			require.True(t, densetest.Identical(last, read.Attend(none, q.RowRange(n-1, n))))
+			require.NoError(t, read.Merge(s))
+			twice := read.Attend(none, q.RowRange(n-1, n))
+			require.Less(t, offBy(times(twice, 1/size), times(last, 1/size)), map[int]float64{8: 0.12, 4: 0.12, 3: 0.25}[bits])
+		}
+	}
+}

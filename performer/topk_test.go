@@ -346,3 +346,44 @@ func TestTopKAllocations(t *testing.T) {
 		}
 	}
 }
+
+// Means of a thousand spreads in keys and values hardly change the error, against float64 without
+// codes and over the spread of the outputs.
+func TestTopKOfLargeMeans(t *testing.T) {
+	densetest.Both(t, testTopKOfLargeMeans[float32], testTopKOfLargeMeans[float64])
+}
+
+func testTopKOfLargeMeans[T dense.Float](t *testing.T) {
+	const d, n, topK, queries = 32, 2000, 128, 32
+	for _, bits := range []int{0, 3, 4, 8} {
+		var first float64
+		for _, mean := range [][2]float64{{0, 0}, {1000, 0}, {0, 1000}, {-1000, 1000}} { // of keys and of values
+			rng := rand.New(densetest.Source(809))
+			q, k, v := densetest.Normal[float64](rng, queries, d, 0, 1), densetest.Normal[float64](rng, n, d, mean[0], 1), densetest.Normal[float64](rng, n, d, 0, 1)
+			for i := range n {
+				for l := range d {
+					if i > 0 {
+						v.Row(i)[l] = 0.9*v.Row(i - 1)[l] + 0.4*v.Row(i)[l]
+					}
+				}
+			}
+			for i := range v.Data {
+				v.Data[i] += mean[1]
+			}
+			_, want := attendBoth(performer.ExactOptions{TopK: topK}, q, k, v)
+			narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
+			got, _ := attendBoth(performer.ExactOptions{TopK: topK, Bits: bits}, narrow(q), narrow(k), narrow(v))
+			var errors, norm float64
+			for i := range queries {
+				for l, w := range want.Row(i) {
+					errors, norm = math.Hypot(errors, float64(got.At(i, l))-w), math.Hypot(norm, w-mean[1])
+				}
+			}
+			t.Logf("%d bits, means %v: %.4f", bits, mean, errors/norm)
+			if first == 0 {
+				first = errors / norm
+			}
+			assert.InEpsilon(t, first, errors/norm, 0.1, "%d bits, means %v", bits, mean)
+		}
+	}
+}

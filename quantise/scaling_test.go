@@ -40,6 +40,8 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 							require.True(t, math.IsNaN(v), what)
 						case by == quantise.Cosine && about == 0:
 							require.Equal(t, cosines[i], v, what)
+						case by == quantise.InnerProduct && about == 0:
+							require.Equal(t, products[i], math.Ldexp(v, -e), what)
 						case by == quantise.InnerProduct:
 							require.InDelta(t, products[i], math.Ldexp(v, -e), 1e-5*d, what)
 						}
@@ -48,6 +50,10 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 						require.Equal(t, e == 110 || e == -110, math.IsNaN(hit.Value), what)
 						require.True(t, hit.Value == hit.Value || hit.ID == i, what)
 					}
+					hits := [][]quantise.Hit{make([]quantise.Hit, k), make([]quantise.Hit, k)}
+					pair := []*quantise.Query{c.Quantiser().Prepare(nil, query, by, 0), c.Quantiser().Prepare(nil, raw.Row(0), by, 0)}
+					require.NoError(t, c.SearchAll(t.Context(), hits, pair, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)}), what)
+					require.False(t, math.IsNaN(hits[1][0].Value), what)
 				}
 			}
 		}

@@ -85,6 +85,9 @@ func (q *quantiser[T]) begin(r *rows, by Measure) *search[T] {
 }
 
 func (s *search[T]) addQuery(query *Query, wanted int) {
+	if query.norm != query.norm { // the hits are the first rows
+		wanted = 0
+	}
 	n := len(s.queries)
 	if n == len(s.kept) {
 		s.kept = append(s.kept, new(ranking))

@@ -115,7 +115,7 @@ func (s *search[T]) cheapest() *ladder[T] {
 		return nil
 	}
 	share := unpromisingShare
-	if s.near || s.seesAll() {
+	if s.near || s.Budget >= 4 && s.seesAll() {
 		share = 1
 	}
 	var best *ladder[T]

@@ -61,11 +61,12 @@ type Index[K ID, T dense.Float] interface {
 	// the Index has fewer than k. Search orders rows of equal values as they were added. Search
 	// reads all codes once for estimates, and twice for exact values.
 	//
-	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
-	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner
-	// products, cosines or distances, the result lacks one or more of the best k rows with at most
-	// the probability SearchOptions.Miss. Values of Search that are not exact are estimates from
-	// codes, each with a standard error.
+	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until a
+	// call of Add or Put, even one that returns an error because ctx ends, has learnt in an Index
+	// of R^d made without a Quantiser. If Search returns exact inner products, cosines or
+	// distances, the result lacks one or more of the best k rows with at most the probability
+	// SearchOptions.Miss. Values of Search that are not exact are estimates from codes, each with a
+	// standard error.
 	//
 	// For an Index of R^d, Search returns an error if the query has not d numbers, holds NaN or
 	// ±Inf or has a norm that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in

@@ -224,7 +224,7 @@ func (c *coder) fit(r *rows, at int, x []float64) bool {
 		perStep := 3.5 / (share * peak)
 		var product, squares float64
 		for _, v := range x {
-			level := float64(2*codeOf(v*perStep) - 7)
+			level := float64(2*codeOf(float64(v*perStep)) - 7)
 			product, squares = product+float64(level*v), squares+float64(level*level)
 		}
 		if product*product*least >= best*best*squares {
@@ -238,7 +238,7 @@ func (c *coder) fit(r *rows, at int, x []float64) bool {
 	r.scales[at] = math.Float32frombits((math.Float32bits(float32(scale)) + 1<<15) &^ 0xffff)
 	c.codes, c.decoded = scratch.Resize(c.codes, len(x)), scratch.Resize(c.decoded, len(x))
 	for i, v := range x {
-		code := codeOf(v * step)
+		code := codeOf(float64(v * step))
 		c.codes[i], c.decoded[i] = uint16(code), float64(r.scales[at])*float64(2*code-7)
 	}
 	c.pack(r, at)
