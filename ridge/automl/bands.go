@@ -56,7 +56,17 @@ func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[
 	if err != nil {
 		return nil, err
 	}
-	scaleBack(all[0].member, m.Mean(dense.Matrix[T]{}, b.X), scales)
+	for i := range errors.Rows {
+		for j, e := range errors.Row(i) {
+			y := float64(b.Y.At(i, j))
+			if t.goal.logs && whole {
+				y = math.Exp(y)
+			}
+			if t.goal.logs {
+				scales.Row(i)[j] *= max(math.Abs(y-e), math.SmallestNonzeroFloat64) // the prediction
+			}
+		}
+	}
 	_, boxes := found.kernel.(kernels.Boxes)
 	bands := ridge.Bands[T]{Errors: errors, Relative: t.goal.logs || !boxes && s.Groups == nil}
 	found.Bands = map[bool]string{true: relativeBands, false: equalBands}[bands.Relative]

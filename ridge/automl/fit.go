@@ -46,13 +46,14 @@ type Options struct {
 	Forward bool
 
 	// HeavyTails is for numeric targets with outliers: the noise follows Student's t-distribution,
-	// whose degrees of freedom Fit chooses by leave-one-out errors. HeavyTails costs about 100 fits
-	// to up to 1500 rows with up to 500 landmarks, and up to 30 fits (often three) to all rows.
+	// whose degrees of freedom Fit chooses by leave-one-out errors. HeavyTails costs about 50 fits
+	// to up to 1500 rows with up to 500 landmarks, as many again for each function of the mixture,
+	// and for each function up to 30 fits (often three) to all rows.
 	HeavyTails bool
 
 	// After each part of the work, Fit calls a Progress other than nil with the numbers of ended
-	// parts and of all parts, and the family of models of the part, which is "" for the fit to all
-	// rows. Fit calls Progress on the goroutine that has called Fit.
+	// parts and of all parts, and the family of models of the part, which is "" for the mixing and
+	// for the fits to all rows. Fit calls Progress on the goroutine that has called Fit.
 	Progress func(done, total int, family string)
 }
 
@@ -204,6 +205,7 @@ func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Resu
 	}
 	own, n := *s, b.X.Rows
 	own.ctx, own.Groups, own.HeavyTails = context.WithoutCancel(s.ctx), s.group, false
+	own.src = rand.NewPCG(1, 2) // a fit that was left may draw from s.src yet
 	found.Ended, found.Report.Rows = true, n
 	drawn := sample{all: b, choose: n, n: n}
 	for i := range n {

@@ -1,10 +1,10 @@
 package automl
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
@@ -46,7 +46,6 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 			}
 			name += own
 		}
-		found.Kernel += name
 	}
 	b, err := collect(s.ctx, t.rows)
 	if err != nil {
@@ -62,13 +61,14 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 		return false, err
 	}
 	f.Model = fit.Model
+	if t.first {
+		found.Kernel += name
+	}
 	if probes == 0 {
 		return true, nil
 	}
 	if s.Classes > 0 {
-		stop := interrupt.Await(s.ctx, func() { f.Classifier, _, err = fit.Model.Classifier(b.Y, b.Weights, fit.LeftOut, s.Labels) })
-		f.Model = nil
-		return true, cmp.Or(stop, err)
+		return true, f.classify(s, b.Y, b.Weights, fit.LeftOut)
 	}
 	f.rows, f.left = b, fit.LeftOut.Clone()
 	for i := range b.Y.Rows {
@@ -99,7 +99,14 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 // the space, and another λ, if they lower the errors at rows left out of the sample by more than
 // they fit their noise. It returns what it has done in words.
 func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample) (name string, err error) {
-	b := indicators(drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows)), s.Classes)
+	rows := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
+	b := indicators(rows, s.Classes)
+	if s.ClassWeights != nil {
+		b.Weights = slices.Clone(b.Weights)
+		for i := range b.Weights {
+			b.Weights[i] *= s.ClassWeights[int(rows.Y.At(i, 0))]
+		}
+	}
 	if s.Classes == 0 {
 		b.Y, _ = standardTargets(b)
 	}

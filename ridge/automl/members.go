@@ -1,7 +1,6 @@
 package automl
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -85,13 +84,21 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 		for i, v := range t.scores.Data {
 			left.Data[i] -= v
 		}
-		stop := interrupt.Await(s.ctx, func() { f.Classifier, _, err = f.Model.Classifier(y.Y, y.Weights, left, s.Labels) })
-		if stop != nil {
-			return f, stop
-		}
-		f.Model = nil
+		err = f.classify(s, y.Y, y.Weights, left)
 	}
 	return f, err
+}
+
+// classify replaces the model by the classifier of its scores.
+func (f *fitted[T]) classify(s *search, y dense.Matrix[T], weights []T, left dense.Matrix[float64]) error {
+	var c *ridge.Classifier[T]
+	var err error
+	m := f.Model
+	if stop := interrupt.Await(s.ctx, func() { c, _, err = m.Classifier(y, weights, left, s.Labels) }); stop != nil {
+		return stop // c and err may change yet
+	}
+	f.Classifier, f.Model = c, nil
+	return err
 }
 
 // exactFit fits the kernel of all rows directly.
@@ -125,8 +132,11 @@ func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
 			a, constant = system.fitGoal(t.goal, y)
 		}
 	})
-	if stop != nil || err != nil {
-		return nil, cmp.Or(stop, err)
+	if stop != nil { // err may change yet
+		return nil, stop
+	}
+	if err != nil {
+		return nil, err
 	}
 	noise := make([]float64, y.Cols)
 	for j := range noise {
@@ -152,5 +162,8 @@ func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
 			m, err = m.WithKernel(b.X, a, constant, noise)
 		}
 	})
-	return m, cmp.Or(stop, err)
+	if stop != nil {
+		return nil, stop
+	}
+	return m, err
 }

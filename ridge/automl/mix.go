@@ -70,10 +70,11 @@ func (s *search) losses(held dense.Matrix[float64], losses []float64) (sum float
 // temperature returns the β of least mean log-loss of softmax(β·f), with one more row of mean loss,
 // so that β is finite if all rows are right [Platt 1999].
 func (s *search) temperature(f dense.Matrix[float64]) float64 {
-	p, beta, total := make([]float64, f.Cols), 1.0, 0.0
+	p, beta, total, squares := make([]float64, f.Cols), 1.0, 0.0, 0.0
 	for _, i := range s.tested[:f.Rows] {
-		total += s.rows.Weights[i]
+		total, squares = total+s.rows.Weights[i], squares+s.rows.Weights[i]*s.rows.Weights[i]
 	}
+	one := squares / (total * total) // of an effective row
 	for range 40 {
 		slope, curvature := 0.0, 1e-300
 		for at, i := range s.tested[:f.Rows] {
@@ -85,8 +86,8 @@ func (s *search) temperature(f dense.Matrix[float64]) float64 {
 				square += p[j] * (v - mean) * (v - mean)
 			}
 			w := s.rows.Weights[i]
-			slope += w * (mean - row[int(s.rows.Y.At(i, 0))] + (mean-floats.Sum(row)/float64(len(row)))/total)
-			curvature += w * square * (1 + 1/total)
+			slope += w * (mean - row[int(s.rows.Y.At(i, 0))] + (mean-floats.Sum(row)/float64(len(row)))*one)
+			curvature += w * square * (1 + one)
 		}
 		next := min(max(beta-slope/curvature, beta/8), 8*beta, 1e6)
 		if math.Abs(next-beta) < 1e-3*beta {
@@ -142,8 +143,9 @@ func (s *search) mix(pool []*candidate) (all []pick) {
 }
 
 // learn returns the function of the candidate in the space that all rows of the sample teach. For
-// classes, λ grows with the number n of rows, because temperatures are those of the scores of a
-// smaller fit, and scores of a large λ are in proportion to n/λ.
+// classes, except with a kernel of all rows that has a temperature of its own, λ grows with the
+// number n of rows, because temperatures are those of the scores of a smaller fit, and scores of a
+// large λ are in proportion to n/λ.
 func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 	every := make([]int, c.x.Rows)
 	for i := range every {
@@ -167,7 +169,7 @@ func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 		l.ratio += w * l.kernel.Eval(z.Row(i), z.Row(i)) / float64(len(b.Weights))
 	}
 	l.ratio = math.Ldexp(max(l.ratio, 1e-300), c.power)
-	if s.Classes > 0 {
+	if s.Classes > 0 && (s.Groups != nil || !s.fitsKernel(l, n, c.x.Cols, s.Classes)) {
 		l.ratio *= float64(n) / float64(len(s.folds[0].train))
 	}
 	return l, nil

@@ -116,26 +116,21 @@ func (p member[T]) rows(x dense.Matrix[T]) dense.Matrix[T] {
 // For each row of x and each output, Band returns the mean and the half width of a band, which
 // holds a new target with the probability level: see ridge.Model.Band. The half width is in
 // proportion to the deviation of the part of the largest weight, and, if this part predicts
-// logarithms, to the number that the part predicts. The factor comes from prediction errors of the
+// logarithms, to the number that the mixture predicts. The factor comes from prediction errors of the
 // mixture at rows that fits have not seen. Band panics where Mean panics, and unless level is
 // between 0 and 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean = m.Mean(mean, x)
 	p := m.members[0]
-	at, half := p.Model.Band(p.rows(x), level)
-	scaleBack(p, at, half)
-	return mean, half
-}
-
-// scaleBack multiplies deviations of predictions f of logarithms by the numbers that f predicts.
-func scaleBack[T, S dense.Float](p member[T], f dense.Matrix[T], deviations dense.Matrix[S]) {
-	for i := range f.Rows {
-		for j, v := range f.Row(i) {
+	_, half = p.Model.Band(p.rows(x), level)
+	for i := range half.Rows {
+		for j, v := range mean.Row(i) {
 			if p.Back[j].Factor > 0 {
-				deviations.Row(i)[j] *= S(p.Back[j].at(float64(v)))
+				half.Row(i)[j] *= T(math.Abs(float64(v)))
 			}
 		}
 	}
+	return mean, half
 }
 
 var errNoModel = errors.New("automl: the Model is zero, want one of Fit or ReadModel")
@@ -197,6 +192,14 @@ func (m *Model[T]) check() error {
 		}
 		if err := argument.FiniteAll("numbers", numbers); err != nil {
 			return fmt.Errorf("automl: part %d of the file: %w", i, err)
+		}
+		for j := range k.Rows {
+			if !slices.IsSorted(k.Row(j)) {
+				return fmt.Errorf("automl: part %d of the file has knots of column %d that do not rise", i, j)
+			}
+		}
+		if back := func(b back) bool { return b.Factor < 0 || b.Low > b.High }; !(p.Weight > 0) || slices.ContainsFunc(p.Back, back) {
+			return fmt.Errorf("automl: part %d of the file has the weight %v and functions %v of predictions", i, p.Weight, p.Back)
 		}
 		sum += p.Weight
 	}

@@ -18,7 +18,9 @@ type Trial struct {
 
 	// Score is the root mean square error at held-out rows, or, for classes, the log-loss, and NaN
 	// if Err is not nil. With several outputs, Score is the root mean square of the prediction
-	// errors, each divided by the standard deviation of the targets of the output.
+	// errors, each divided by the standard deviation of the targets of the output. In samples of
+	// more than 600 rows, the Score of a family that is far worse is the error at a third of the
+	// held-out rows, of fits to half of the other rows.
 	Score  float64
 	Weight float64 // of the functions of the family in the mixture
 	Err    error
@@ -166,7 +168,7 @@ func (s *search) report(c *choice) {
 	centre(y, weights)
 	for at, i := range s.tested {
 		for j, v := range s.rows.Y.Row(i) {
-			c.heldErrors.Set(at, j, math.Abs(v-held.At(at, j)))
+			c.heldErrors.Set(at, j, v-held.At(at, j))
 		}
 		losses[at] = meanSquare(y.Row(at))
 	}

@@ -49,8 +49,8 @@ type choice struct {
 	learnt // of the first of the picks
 	Report
 	picks []pick
-	// the sizes of the errors of the mixture at held-out rows
-	heldErrors dense.Matrix[float64]
+	// errors at held-out rows
+	heldErrors dense.Matrix[float64] // of the mixture
 }
 
 func (s *search) progress(family string) {

@@ -171,6 +171,17 @@ func testUnitOfWeights[T dense.Float](t *testing.T) {
 	assert.Equal(t, one.Best, r.Best, r.String())
 	assert.InEpsilon(t, rmse(one.Model, other), rmse(r.Model, other), 1e-3)
 	assert.InEpsilon(t, automl.First(one.Model).Noise()[0]/(1<<30), automl.First(r.Model).Noise()[0], 1e-2)
+
+	classes := uniform(60, 1, 1, 3, func(_ *rand.Rand, x, y []T) {
+		if x[0] > 0.5 {
+			y[0] = 1
+		}
+	})
+	score := learn(t, classes, automl.Options{Classes: 2}).Score
+	for range classes.X.Rows {
+		classes.Weights = append(classes.Weights, 1.0/(1<<30))
+	}
+	assert.InEpsilon(t, score, learn(t, classes, automl.Options{Classes: 2}).Score, 1e-2)
 }
 
 func TestUnitOfWeights(t *testing.T) {

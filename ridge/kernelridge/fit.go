@@ -117,8 +117,10 @@ type fit[T dense.Float] struct {
 
 func (f *fit[T]) run(ctx context.Context) error {
 	k, x := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, f.rows))
-	var product conjugate.Operator = &elsewhere{f.k, dense.Copy(dense.Matrix[float64]{}, f.rows), f.root, f.o.Product}
-	if f.o.Product == nil {
+	var product conjugate.Operator
+	if f.o.Product != nil {
+		product = &elsewhere{f.k, dense.Copy(dense.Matrix[float64]{}, f.rows), f.root, f.o.Product}
+	} else {
 		here := newOperator(k, x, f.root, gramian.Medians(x))
 		if err := here.keep(ctx, f.o.Memory); err != nil {
 			return err
