@@ -176,7 +176,8 @@ func bitsScale[T dense.Float](t *testing.T) {
 			x := times(v, size)
 			s := stateOf(e, heads, keyHeads, d, dv)
 			got := s.Step(none, q, k, x)
-			if size == 0x1p126 { // sums of tokens that are no codes overflow, and 3 bits keep elements
+			// sums of tokens that are no codes overflow, and 3 bits keep elements
+			if size == 0x1p126 {
 				require.Less(t, offBy(times(got, 1/size), want), map[int]float64{8: 0.01, 4: 0.01, 3: 0.2}[bits], "%d bits", bits)
 			} else {
 				require.True(t, densetest.Identical(times(want, size), got), "%d bits, %g", bits, size)

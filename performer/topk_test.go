@@ -357,7 +357,8 @@ func testTopKOfLargeMeans[T dense.Float](t *testing.T) {
 	const d, n, topK, queries = 32, 2000, 128, 32
 	for _, bits := range []int{0, 3, 4, 8} {
 		var first float64
-		for _, mean := range [][2]float64{{0, 0}, {1000, 0}, {0, 1000}, {-1000, 1000}} { // of keys and of values
+		// of keys and of values
+		for _, mean := range [][2]float64{{0, 0}, {1000, 0}, {0, 1000}, {-1000, 1000}} {
 			rng := rand.New(densetest.Source(809))
 			q, k, v := densetest.Normal[float64](rng, queries, d, 0, 1), densetest.Normal[float64](rng, n, d, mean[0], 1), densetest.Normal[float64](rng, n, d, 0, 1)
 			for i := range n {

@@ -25,7 +25,8 @@ func testBytesAreCodes[T dense.Float](t *testing.T) {
 			want, got := c.Estimates(make([]quantise.Estimate, n), query, nil), make([]quantise.Estimate, n)
 			require.NoError(t, q.EstimateBytes(got, query, page))
 			require.Equal(t, want, got, "%v, measure %d", q.Options(), by)
-			for i, e := range c.Estimates(got, q.Prepare(nil, x.Row(7), by, 0.01), nil) { // by other code
+			// by other code
+			for i, e := range c.Estimates(got, q.Prepare(nil, x.Row(7), by, 0.01), nil) {
 				require.Equal(t, want[i].Value, e.Value)
 				require.InEpsilon(t, want[i].StdErr, e.StdErr, 1e-9)
 			}

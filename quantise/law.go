@@ -187,7 +187,8 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 		if far {
 			part = bothErrors(part, 2*math.Abs(1-t)*roundoff(n.centreProduct))
 		}
-	case x.by == SquaredDistance && s == nil && norm > unequal*n.norm: // ‖q‖² of a shift is not that of a rotation
+	// ‖q‖² of a shift is not that of a rotation
+	case x.by == SquaredDistance && s == nil && norm > unequal*n.norm:
 		return rotation * norm * norm
 	case x.by == InnerProduct && far:
 		part = math.Abs(t) * roundoff(n.centreProduct)

@@ -341,7 +341,8 @@ func TestLearnedBounds(t *testing.T) {
 						}
 					}
 				}
-				assert.LessOrEqual(t, wrong, 2, "bits = %v, measure %d", bits, by) // of 0.4 expected
+				// of 0.4 expected
+				assert.LessOrEqual(t, wrong, 2, "bits = %v, measure %d", bits, by)
 			}
 		}
 	}

@@ -25,9 +25,10 @@ type search[T dense.Float] struct {
 	rows    *rows
 	ranges  []blockRange
 
-	queries    []*ranking
-	kept       []*ranking          // queries is a prefix of kept, whose memory later searches use
-	tiles      [mostParts][]uint64 // of each part that scan.Products multiplies: the digits of the queries
+	queries []*ranking
+	kept    []*ranking // queries is a prefix of kept, whose memory later searches use
+	// of each part that scan.Products multiplies: the digits of the queries
+	tiles      [mostParts][]uint64
 	whole      []int16
 	secondPass bool // run finds rows whose upper bounds exceed the worst exact value
 

@@ -70,7 +70,8 @@ func TestDamagedFiles(t *testing.T) {
 		case 2:
 			file[len(file)-1], bad = strings.TrimRight(file[len(file)-1], "\r\n"), false
 		case 3:
-			file[at], bad = body+" "+end, strings.HasSuffix(body, `"`) // csv wants a comma after a quotation mark
+			// csv wants a comma after a quotation mark
+			file[at], bad = body+" "+end, strings.HasSuffix(body, `"`)
 		case 4:
 			file[at] = body + ",more" + end
 			line += max(0, 1-at) // the number of names tells how many values rows have

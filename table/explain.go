@@ -38,7 +38,8 @@ func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 		if m.Classes() != nil {
 			return m.predict(x, 0).losses(y)
 		}
-		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y) // no bands
+		// no bands
+		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y)
 	}
 	before, rng, from := losses(x), rand.New(src), 0
 	var all []Importance

@@ -124,7 +124,8 @@ func (s *state[K, T]) learned(ctx context.Context, more dense.Matrix[T]) (*state
 		sample = dense.Of(before.Rows+more.Rows, s.d, slices.Concat(to.rows, more.Clone().Data))
 	}
 	q, err := quantise.Learn(ctx, sample, quantise.Options{Bits: s.bits}, s.source())
-	for bits := 1.0; err != nil && ctx.Err() == nil && bits <= 8; bits *= 2 { // the rows have no two norms above 0
+	// the rows have no two norms above 0
+	for bits := 1.0; err != nil && ctx.Err() == nil && bits <= 8; bits *= 2 {
 		if bits >= s.bits {
 			q, err = quantise.New[T](s.d, quantise.Options{Bits: bits}, s.source())
 		}

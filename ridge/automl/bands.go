@@ -63,7 +63,8 @@ func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[
 				y = math.Exp(y)
 			}
 			if t.goal.logs {
-				scales.Row(i)[j] *= max(math.Abs(y-e), math.SmallestNonzeroFloat64) // the prediction
+				// the prediction
+				scales.Row(i)[j] *= max(math.Abs(y-e), math.SmallestNonzeroFloat64)
 			}
 		}
 	}

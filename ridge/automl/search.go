@@ -249,7 +249,8 @@ func regress[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows
 	}
 	m, err := sums.Fit(ctx, ridge.Options{Ratio: ratio})
 	for again := ratio; err != nil && ratio > 0 && again < 1e6*ratio && ctx.Err() == nil; again *= 4 {
-		m, err = sums.Fit(ctx, ridge.Options{Ratio: again}) // exact targets tell no noise of a small λ
+		// exact targets tell no noise of a small λ
+		m, err = sums.Fit(ctx, ridge.Options{Ratio: again})
 	}
 	if ratio > 0 || ctx.Err() != nil {
 		return m, err

@@ -148,7 +148,8 @@ func testDirect[T dense.Float](t *testing.T) {
 			a, constant := direct(t, c.k, b, c.o.Ratio, !c.o.NoIntercept)
 			x := waves[T](100, float64(c.b.X.At(0, 0))-float64(plain.X.At(0, 0)), 2).X
 			want := means(c.k, x, b.X, a, constant)
-			tolerance := 3e-3 // 10⁻⁴ of a root mean square of 4, and up to 6 times as much between rows
+			// 10⁻⁴ of a root mean square of 4, and up to 6 times as much between rows
+			tolerance := 3e-3
 			if c.o.Tolerance > 0 {
 				tolerance = 1e-5
 			}

@@ -62,7 +62,8 @@ func TestScales(t *testing.T) {
 	assert.Greater(t, scaled.A.At(0, 0), 2*scaled.A.At(1, 1))
 	assert.Greater(t, scaled.A.At(1, 1), 2*scaled.A.At(2, 2))
 	again := must.Have(Choose(t.Context(), []kernels.Kernel{scaled}, b, rand.NewPCG(1, 2)))
-	assert.InDelta(t, choice.Score, again.Score, 0.1*choice.Score) // λ of Choose are a factor of 4 apart
+	// λ of Choose are a factor of 4 apart
+	assert.InDelta(t, choice.Score, again.Score, 0.1*choice.Score)
 	_, _, err = Scales(t.Context(), kernels.Laplacian{}, b, rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "kernelridge: k is a kernels.Laplacian, want a kernels.Gaussian or kernels.Matern")
 }

@@ -57,7 +57,8 @@ func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 func opticks() string {
 	root := os.Getenv("GOROOT")
 	if root == "" {
-		out, _ := exec.Command("go", "env", "GOROOT").Output() // without the command there is no text
+		// without the command there is no text
+		out, _ := exec.Command("go", "env", "GOROOT").Output()
 		root = strings.TrimSpace(string(out))
 	}
 	return filepath.Join(root, "src", "testdata", "Isaac.Newton-Opticks.txt")

@@ -65,8 +65,9 @@ func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
 
 // later holds what tiles add besides products of codes, until one product adds it for many.
 type later struct {
-	tiles            int                     // at most mostLater
-	peaks, counts    scratch.Buffer[float32] // tiles×queries: logarithms, and sums of weights over 255
+	tiles int // at most mostLater
+	// tiles×queries: logarithms, and sums of weights over 255
+	peaks, counts    scratch.Buffer[float32]
 	weights          scratch.Buffer[float32] // tiles×queries
 	means, roundings scratch.Buffer[float32] // tiles×columns
 	shifts, unused   []float32

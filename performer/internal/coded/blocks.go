@@ -248,8 +248,9 @@ func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.
 }
 
 type scoring[T dense.Float] struct {
-	list, places []int // of scored queries; the first query of a block counts as one place before it
-	blocks       int   // of keys, that a scored query sees
+	// of scored queries; the first query of a block counts as one place before it
+	list, places []int
+	blocks       int // of keys, that a scored query sees
 	q            scratch.Buffer[T]
 	packed       matmul.Packed[T]
 	scores       scratch.Buffer[T] // keys of a block×queries

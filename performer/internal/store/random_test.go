@@ -252,7 +252,8 @@ func (o *operations) check(q, got []float64) {
 			copy(value, v.Row(i-s.closed))
 		}
 		for side, x := range [2][2][]float64{{key, o.k[i]}, {value, o.v[i]}} {
-			near := 4 * math.Sqrt(float64(order[side])) / math.Exp2(float64(bits[side])) // ranges are 8
+			// ranges are 8
+			near := 4 * math.Sqrt(float64(order[side])) / math.Exp2(float64(bits[side]))
 			if distance := floats.Distance(x[0], x[1], 2); !(distance <= near) {
 				require.LessOrEqual(o.t, distance, near, "token %d of %d", i, len(o.k))
 			}

@@ -18,7 +18,8 @@ type Attention[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T]
 	Scores       Scores
 	Mask         Mask[T]
-	LogSums      []T // unless nil, set to the log of the sum of the weights of each query that sees a key
+	// unless nil, set to the log of the sum of the weights of each query that sees a key
+	LogSums []T
 }
 
 type call[T dense.Float] struct {
