@@ -139,7 +139,7 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	if s.members = mostMembers; drawn.n > exactRows {
 		s.members = fewMembers
 	}
-	s.Landmarks = o.landmarks(drawn.n)
+	s.landmarks = o.landmarks(drawn.n)
 	robust := drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
 		robust, err = s.robust(robust)

@@ -3,6 +3,7 @@ package automl_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -118,3 +119,13 @@ func TestKernelOfAllRowsOfClasses(t *testing.T) {
 }
 
 func math0([]float64) float64 { return 0 }
+
+// Fit takes the kernel of all rows from 3001 rows on.
+func TestFitTakesAllRows(t *testing.T) {
+	wave := func(rng *rand.Rand, x, y []float64) { y[0] = math.Sin(9*x[0]) + 0.1*rng.NormFloat64() }
+	r := learn(t, uniform(3001, 1, 1, 1, wave), automl.Options{})
+	assert.Contains(t, r.Kernel, ", of all rows", r.String())
+	x, _ := automl.First(r.Model).Rows()
+	assert.Equal(t, 3001, x.Rows)
+	assert.InDelta(t, 0.9, inside(r.Model, uniform(500, 1, 1, 2, wave)), 4*math.Sqrt(0.09/500))
+}

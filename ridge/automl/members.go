@@ -62,7 +62,7 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 	}
 	if !done && err == nil {
 		var phi rff.Map[T]
-		phi, err = build[T](s.ctx, t.space, t.kernel, t.drawn.all.X.RowRange(0, min(s.Landmarks, t.drawn.all.X.Rows)))
+		phi, err = build[T](s.ctx, t.space, t.kernel, t.drawn.all.X.RowRange(0, min(s.landmarks, t.drawn.all.X.Rows)))
 		if err == nil {
 			f.Model, err = regress(s.ctx, phi, t.rows, t.ratio)
 		}

@@ -296,8 +296,8 @@ func (e *explored) fill(of func(start float64) kernels.Kernel) error {
 			p.kernel = of(p.start)
 		}
 		n := p.z.Rows
-		if _, linear := p.kernel.(kernels.DotProduct); e.Landmarks < n && !linear {
-			phi, err := rff.Nystroem(p.kernel, p.z.RowRange(0, e.Landmarks))
+		if _, linear := p.kernel.(kernels.DotProduct); e.landmarks < n && !linear {
+			phi, err := rff.Nystroem(p.kernel, p.z.RowRange(0, e.landmarks))
 			if err != nil {
 				return err
 			}

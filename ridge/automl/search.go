@@ -23,6 +23,7 @@ type search struct {
 	src        rand.Source
 	done, most int   // parts of the work
 	members    int   // of the mixture at most
+	landmarks  int   // of a kernel at most
 	group      []int // of the rows to learn from; nil without Options.Groups
 	power      int   // of 2, of the last λ that was chosen
 	positive   bool  // all targets, so that they have logarithms

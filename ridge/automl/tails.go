@@ -133,7 +133,7 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 // largest likelihood of leave-one-out. weights are those of the first fit. ν is +Inf unless the
 // log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt length-scales may.
 func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
-	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
+	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.landmarks, b.X.Rows)))
 	if err != nil {
 		return best, err
 	}
