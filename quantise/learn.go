@@ -110,7 +110,7 @@ func learn(ctx context.Context, x dense.Matrix[float64], step int, opts Options,
 	if opts.Bits <= 1 {
 		least = meanShareOfBit
 	}
-	if x.Rows > 1 && square > least*energy {
+	if x.Rows > 1 && d > 1 && square > least*energy {
 		if !(square >= leastMean*leastMean && square <= 1/(leastMean*leastMean)) {
 			return nil, fmt.Errorf("quantise: the mean of the sample has the norm %.3g, want from 2⁻²⁴ to 2²⁴", math.Sqrt(square))
 		}
@@ -297,7 +297,7 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 			biases[k] += short * short * all[k].energy * each
 		}
 	}
-	if opts.Bits > 1 {
+	if opts.Bits > 1 || square == 0 {
 		square = 1 // otherwise the square of the ratio is the variance of a row
 	}
 	for k := range s.Bands {

@@ -386,3 +386,20 @@ func TestLearnErrors(t *testing.T) {
 		assert.ErrorContains(t, err, "quantise: row 2 ")
 	}
 }
+
+// Rows of one coordinate are learnt about any mean, though nothing is left of them without the
+// direction of the mean.
+func TestLearnedNumbers(t *testing.T) {
+	for _, mean := range []float64{0, 3, 1e4} {
+		x := densetest.Normal[float64](rand.New(rand.NewPCG(1, 2)), 300, 1, mean, 1)
+		for _, bits := range []float64{0.5, 1, 2, 4} {
+			q, err := quantise.Learn(t.Context(), x, quantise.Options{Bits: bits}, rand.NewPCG(3, 4))
+			require.NoError(t, err, "mean %v, %v bits", mean, bits)
+			c, err := q.Encode(t.Context(), x)
+			require.NoError(t, err)
+			for _, e := range estimates(c, nil, x.Row(0), quantise.SquaredDistance) {
+				require.False(t, math.IsNaN(e))
+			}
+		}
+	}
+}

@@ -63,8 +63,13 @@ func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[
 				y = math.Exp(y)
 			}
 			if t.goal.logs {
-				// the prediction
-				scales.Row(i)[j] *= max(math.Abs(y-e), math.SmallestNonzeroFloat64)
+				own := 0.0 // the prediction of the first part
+				if whole {
+					own = y - all[0].left.At(i, j)
+				} else {
+					own = t.held.At(i, j)
+				}
+				scales.Row(i)[j] *= max(math.Abs(y-e)+math.Abs(y-e-own), math.SmallestNonzeroFloat64)
 			}
 		}
 	}

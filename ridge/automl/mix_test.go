@@ -102,20 +102,15 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// Targets over nine decades: bands are in proportion to the numbers that the mixture predicts. The
-// noise of 0.3 has bands of 90 % with a half width of half of the number.
+// Bands are in proportion to the numbers that the mixture predicts, of targets over nine decades.
+// The noise of 0.3 has bands of 90 % with a half width of half of the number.
 func TestBandsOfLogarithms(t *testing.T) {
-	draw := func(n int, seed uint64) ridge.Block[float64] {
-		rng := rand.New(rand.NewPCG(seed, 2))
-		b := ridge.Block[float64]{X: densetest.Normal[float64](rng, n, 2, 0, 1), Y: dense.New[float64](n, 1)}
-		for i := range n {
-			b.X.Set(i, 0, rng.Float64())
-			b.Y.Set(i, 0, math.Exp(20*b.X.At(i, 0)+0.3*rng.NormFloat64()))
-		}
-		return b
+	decades := func(rng *rand.Rand, x []float64) float64 {
+		x[0] = rng.Float64()
+		return 20*x[0] + 0.3*rng.NormFloat64()
 	}
-	rows, other := draw(80, 2), draw(500, 102)
-	r := learn(t, rows, automl.Options{})
+	other := exponentials(500, 102, decades)
+	r := learn(t, exponentials(80, 2, decades), automl.Options{})
 	mean, half := r.Model.Band(other.X, 0.9)
 	shares := make([]float64, other.X.Rows)
 	for i := range shares {
@@ -123,4 +118,24 @@ func TestBandsOfLogarithms(t *testing.T) {
 	}
 	slices.Sort(shares)
 	assert.Less(t, shares[len(shares)/2], 5.0, r.String())
+
+	// parts of the mixture that are not positive bring predictions below 0
+	wide := func(rng *rand.Rand, x []float64) float64 { return 2*x[0] + 0.3*x[1] + 0.4*rng.NormFloat64() }
+	r = learn(t, exponentials(150, 51, wide), automl.Options{})
+	mean, half = r.Model.Band(exponentials(2000, 99, wide).X, 0.9)
+	for i := range mean.Rows {
+		require.Positive(t, mean.At(i, 0)+half.At(i, 0), "%v ± %v", mean.At(i, 0), half.At(i, 0))
+	}
+}
+
+// exponentials returns rows of two normal columns, which log may change, with the targets exp(log).
+func exponentials(n int, seed uint64, log func(rng *rand.Rand, x []float64) float64) ridge.Block[float64] {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	all := ridge.Block[float64]{X: dense.New[float64](n, 2), Y: dense.New[float64](n, 1)}
+	for i := range n {
+		x := all.X.Row(i)
+		x[0], x[1] = rng.NormFloat64(), rng.NormFloat64()
+		all.Y.Set(i, 0, math.Exp(log(rng, x)))
+	}
+	return all
 }

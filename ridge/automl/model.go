@@ -116,17 +116,18 @@ func (p member[T]) rows(x dense.Matrix[T]) dense.Matrix[T] {
 // For each row of x and each output, Band returns the mean and the half width of a band, which
 // holds a new target with the probability level: see ridge.Model.Band. The half width is in
 // proportion to the deviation of the part of the largest weight, and, if this part predicts
-// logarithms, to the number that the mixture predicts. The factor comes from prediction errors of
-// the mixture at rows that fits have not seen. Band panics where Mean panics, and unless level is
-// between 0 and 1.
+// logarithms, to the number that the mixture predicts plus the distance from the number that the
+// part predicts, because a mixture with parts that are not positive may be near 0. The factor comes
+// from prediction errors of the mixture at rows that fits have not seen. Band panics where Mean
+// panics, and unless level is between 0 and 1.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean = m.Mean(mean, x)
 	p := m.members[0]
-	_, half = p.Model.Band(p.rows(x), level)
+	own, half := p.Model.Band(p.rows(x), level)
 	for i := range half.Rows {
 		for j, v := range mean.Row(i) {
 			if p.Back[j].Factor > 0 {
-				half.Row(i)[j] *= T(math.Abs(float64(v)))
+				half.Row(i)[j] *= T(math.Abs(float64(v)) + math.Abs(float64(v)-p.Back[j].at(float64(own.At(i, j)))))
 			}
 		}
 	}

@@ -59,7 +59,9 @@ type Report struct {
 	Bands string
 
 	// Coverage is, for numeric targets, the share of targets inside bands of 90 % whose widths come
-	// from prediction errors at other rows than the row of the target.
+	// from prediction errors at other rows than the row of the target. Bands of models of few rows
+	// may hold fewer new targets than Coverage: 0.86 and 0.80 of them in ten fits to 70 and 40 rows
+	// of two functions, where Coverage was 0.91 and 0.90.
 	Coverage float64
 
 	// Ended says that the context of Fit has ended early, so that Trials may lack families, and

@@ -322,6 +322,7 @@ func TestProduct(t *testing.T) {
 	assert.InDeltaSlice(t, want.Model.Mean(dense.Matrix[float64]{}, rows.X).Data, got.Model.Mean(dense.Matrix[float64]{}, rows.X).Data, 1e-6)
 	for says, bad := range map[string]func(y dense.Matrix[float64]) dense.Matrix[float64]{
 		"result of 39×3, want 40×3": func(y dense.Matrix[float64]) dense.Matrix[float64] { return y.RowRange(1, y.Rows) },
+		"dense: ":                   func(y dense.Matrix[float64]) dense.Matrix[float64] { y.Data = nil; return y },
 		"NaN":                       func(y dense.Matrix[float64]) dense.Matrix[float64] { y.Set(3, 0, math.NaN()); return y },
 	} {
 		result = bad

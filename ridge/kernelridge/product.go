@@ -1,7 +1,6 @@
 package kernelridge
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -49,10 +48,16 @@ func (e *elsewhere) Multiply(ctx context.Context, dst, v dense.Matrix[float64], 
 		return err
 	}
 	got, err := e.product(ctx, m)
+	if err == nil {
+		err = got.Validate()
+	}
 	if err == nil && (got.Rows != dst.Rows || got.Cols != dst.Cols) {
 		err = fmt.Errorf("result of %d×%d, want %d×%d", got.Rows, got.Cols, dst.Rows, dst.Cols)
 	}
-	if err = cmp.Or(err, argument.Finite("result", got)); err != nil {
+	if err == nil {
+		err = argument.Finite("result", got)
+	}
+	if err != nil {
 		return fmt.Errorf("kernelridge: Options.Product: %w", err)
 	}
 	dense.Copy(dst, got)
