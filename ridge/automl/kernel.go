@@ -19,14 +19,18 @@ const (
 	mostWork  = 1 << 37 // the largest n²·(columns + 2·outputs) of a fit with the kernel of all rows
 	mostBytes = 1 << 29 // of a kernel matrix in memory
 	signs     = 16      // for the errors at rows left out
+	// the least λ of classes, over the mean weight of a row: less of it needs more iterations, and
+	// probabilities do not change with it
+	leastOfClasses = 0.01
 	// the least number of sampled rows for each length-scale that is learnt from them
 	rowsOfScale = 20
 )
 
-// fitsKernel reports whether the last fit takes the kernel of all rows.
-func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
+// fitsKernel reports whether the last fit of a part takes the kernel of all rows: the first part of
+// a mixture, or all of so many parts if all are affordable.
+func (o Options) fitsKernel(l learnt, n, d, outputs, parts int) bool {
 	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && l.kernel != nil && l.space.kernel == nil && d <= mostMetric &&
-		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
+		float64(n)*float64(n)*float64(d+2*(outputs+signs))*float64(parts) <= mostWork
 }
 
 // kernelFit fits the kernel of all rows. Without groups, the first pick has the length-scales and λ
@@ -52,6 +56,9 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 		return false, err
 	}
 	b = positive(b)
+	if s.Classes > 0 {
+		ratio = max(ratio, leastOfClasses*meanWeight(b))
+	}
 	fit, err := iterate(s, k, b, ratio, probes)
 	var slow *ridge.NotConverged
 	if errors.As(err, &slow) {
@@ -79,6 +86,13 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 		}
 	}
 	return true, nil
+}
+
+func meanWeight[T dense.Float](b ridge.Block[T]) (mean float64) {
+	for i := range b.X.Rows {
+		mean += b.Weight(i) / float64(b.X.Rows)
+	}
+	return mean
 }
 
 func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {

@@ -169,7 +169,7 @@ func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 		l.ratio += w * l.kernel.Eval(z.Row(i), z.Row(i)) / float64(len(b.Weights))
 	}
 	l.ratio = math.Ldexp(max(l.ratio, 1e-300), c.power)
-	if s.Classes > 0 && (s.Groups != nil || !s.fitsKernel(l, n, c.x.Cols, s.Classes)) {
+	if s.Classes > 0 && (s.Groups != nil || !s.fitsKernel(l, n, c.x.Cols, s.Classes, fewMembers)) {
 		l.ratio *= float64(n) / float64(len(s.folds[0].train))
 	}
 	return l, nil
