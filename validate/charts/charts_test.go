@@ -136,11 +136,12 @@ func TestPointsAlone(t *testing.T) {
 	assert.Equal(t, []bool{false, true}, []bool{styles[0].plain, styles[1].plain}, "lines alone have no points in the legend")
 }
 
-// Series with common values of x move apart, and other series do not.
+// Series with error bars at common values of x move apart, and other series stay where they are.
 func TestSharedPlaces(t *testing.T) {
-	at := func(x float64) Series { return Series{Points: []Point{{X: x, Y: 1}, {X: x + 1, Y: 2}}} }
-	assert.False(t, Panel{Series: []Series{at(0.5), at(0.7)}}.shareX())
-	assert.True(t, Panel{Series: []Series{at(0.5), at(1.5)}}.shareX())
+	at := func(x, err float64) Series { return Series{Points: []Point{{x, 1, err}, {x + 1, 2, err}}} }
+	assert.False(t, Panel{Series: []Series{at(0.5, 1), at(0.7, 1)}}.sharesBars())
+	assert.True(t, Panel{Series: []Series{at(0.5, 1), at(1.5, 1)}}.sharesBars())
+	assert.False(t, Panel{Series: []Series{at(0.5, 0), at(1.5, 0)}}.sharesBars())
 }
 
 func TestStylesDiffer(t *testing.T) {

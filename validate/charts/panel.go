@@ -132,7 +132,7 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{Y: 225}, color.Gray{Y: 225}
 	d.Add(grid)
 
-	shared := p.shareX()
+	shared := p.sharesBars()
 	for _, s := range styles {
 		for _, l := range p.Levels {
 			if s.level && l.Name == s.name && f.drawable(Point{X: 1, Y: l.Y}) {
@@ -167,10 +167,14 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	return d
 }
 
-func (p Panel) shareX() bool {
+// sharesBars reports whether error bars of two series are at the same x.
+func (p Panel) sharesBars() bool {
 	owner := make(map[float64]int)
 	for i, s := range p.Series {
 		for _, q := range s.Points {
+			if !(q.Err > 0) {
+				continue
+			}
 			if first, known := owner[q.X]; known && first != i {
 				return true
 			}
