@@ -23,7 +23,7 @@ func init() {
 //
 // Predict also multiplies a kernel matrix by vectors, which the function Product in the Options of
 // kernelridge.Fit does: each worker gets the model and some blocks of rows. A pipeline with Predict
-// fails for points in X whose dimension does not fit the model.
+// fails for points in X whose dimension does not fit the model, also in a block without rows.
 func Predict[T dense.Float](s beam.Scope, model, blocks beam.PCollection) beam.PCollection {
 	return beam.ParDo(s.Scope("beamfeat.Predict"), &predictFn[T]{}, blocks, beam.SideInput{Input: model})
 }

@@ -2,7 +2,6 @@ package ridge
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -12,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
 // Classifier computes the probabilities of classes c from features φ(x) of mean φ̄:
@@ -49,7 +49,7 @@ func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.exact != nil {
 		z := c.exact.at(x, dense.Copy(dense.Matrix[float64]{}, dense.Of(1, len(c.offset), c.offset)).Data)
 		for i := range z.Rows {
-			softmax(z.Row(i))
+			platt.Softmax(z.Row(i))
 		}
 		return dense.Copy(dst, z)
 	}
@@ -81,23 +81,7 @@ func (c *classification[T]) Piece(piece int) {
 		for j := range row {
 			row[j] += c.offset[j]
 		}
-		softmax(row)
-	}
-}
-
-func softmax[T dense.Float](z []T) {
-	peak := math.Inf(-1)
-	for _, v := range z {
-		peak = math.Max(peak, float64(v))
-	}
-	sum := 0.0
-	for j, v := range z {
-		e := math.Exp(float64(v) - peak)
-		z[j] = T(e)
-		sum += e
-	}
-	for j := range z {
-		z[j] = T(float64(z[j]) / sum)
+		platt.Softmax(row)
 	}
 }
 

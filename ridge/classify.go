@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
 // ClassifyOptions are the parameters of Classify, of which only Classes has no default.
@@ -257,25 +257,14 @@ func halves(factor *cholesky.Factor, phi dense.Matrix[float64]) []float64 {
 	return variances
 }
 
-// temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =
-// softmax(β·s_i), with one more row of weight 1 and the mean of −log P_i(c) over rows and classes,
-// so that β is finite if all rows are right [Platt 1999]. The loss is that of the n rows.
+// temperatureOf returns the β of platt.Temperature with one more row of weight 1, and the weighted
+// mean of −log P_i(c_i) over the n rows.
 func temperatureOf(scores dense.Matrix[float64], labels []int, weights []float64) (beta, loss float64) {
-	scaled := make([]float64, scores.Cols)
-	losses := func(beta float64) (own, all float64) {
-		for i, c := range labels {
-			row := scores.Row(i)
-			log := floats.LogSumExp(floats.ScaleTo(scaled, beta, row))
-			own += weights[i] * (log - beta*row[c])
-			all += weights[i] * (log - beta*stat.Mean(row, nil))
-		}
-		return own, all
+	count, scaled := floats.Sum(weights), make([]float64, scores.Cols)
+	beta = platt.Temperature(scores, labels, weights, 1/count)
+	for i, c := range labels {
+		row := scores.Row(i)
+		loss += weights[i] * (floats.LogSumExp(floats.ScaleTo(scaled, beta, row)) - beta*row[c])
 	}
-	count := floats.Sum(weights)
-	log, _ := maximise(-7, 16, 1e-3, func(log float64) float64 {
-		own, all := losses(math.Exp(log))
-		return -own - all/count
-	})
-	loss, _ = losses(math.Exp(log))
-	return math.Exp(log), loss / count
+	return beta, loss / count
 }

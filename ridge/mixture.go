@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
 const mixtureSteps = 300
@@ -56,7 +57,7 @@ func mixture(scores dense.Matrix[float64], labels []int, weights []float64, beta
 		for i, c := range labels {
 			row := z.Row(i)
 			own += weighted.At(classes, i) * (floats.LogSumExp(row) - row[c])
-			softmax(row)
+			platt.Softmax(row)
 			floats.Scale(-1, row)
 			row[c]++
 		}

@@ -206,6 +206,9 @@ func (m *Model) Columns() []Column {
 // Classes returns the texts of the classes, in the order of the columns of
 // Predictions.Probabilities, or nil if the target is numeric.
 func (m *Model) Classes() []string {
+	if m.model == nil {
+		return nil
+	}
 	return m.model.Labels()
 }
 

@@ -350,7 +350,7 @@ func testEndOfContext[T dense.Float](t *testing.T, grouped bool) {
 			b = classes
 		}
 		total := 3
-		for at := 1; at < total; at += 14 {
+		for at := 1; at < total; at += 9 {
 			ctx, cancel := context.WithCancel(t.Context())
 			o.Progress = func(done, all int, _ string) {
 				if total = all; done == at {

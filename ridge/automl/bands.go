@@ -23,8 +23,9 @@ const noiseRows = 200
 // deviations of the first part: at rows left out of fits to all rows, if all parts have such
 // errors, and otherwise at held-out rows. Errors h at held-out rows, in root mean squares, are
 // multiplied by √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all
-// rows. Bands of boxes have one width, because a row has a box of its own, and so have bands of
-// groups, because other rows of the group make deviations small.
+// rows. Unless the first part predicts logarithms, bands of boxes have one width, because a row has
+// a box of its own, and so have bands of groups, because other rows of the group make deviations
+// small.
 func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], error) {
 	m, b, whole := all[0].Model, all[0].rows, true
 	var errors dense.Matrix[float64]

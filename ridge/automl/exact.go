@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
 // system is A = K + λΩ⁻¹ for the Gram matrix K and the weights Ω of rows.
@@ -67,7 +68,7 @@ func (s *system) logistic(y dense.Matrix[float64]) (a dense.Matrix[float64], b [
 				row[j] = v + pace*(v-before.At(i, j))
 			}
 			copy(p, row)
-			softmax(p)
+			platt.Softmax(p)
 			for j, v := range y.Row(i) {
 				row[j] += 2 * (v - p[j])
 			}
@@ -81,13 +82,6 @@ func (s *system) logistic(y dense.Matrix[float64]) (a dense.Matrix[float64], b [
 		}
 	}
 	return a, b
-}
-
-func softmax(z []float64) {
-	all := floats.LogSumExp(z)
-	for j, v := range z {
-		z[j] = math.Exp(v - all)
-	}
 }
 
 // fitGoal fits y, the targets of a goal.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
 // Landmarks returns the largest number of landmarks of a kernel of n rows.
@@ -40,7 +41,7 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 	p := pick{&candidate{explored: &explored{family: new(family)}, goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
 	found := choice{learnt: learnt{space: at, kernel: k, ratio: 0.1}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
 	found.Folds = randomFolds
-	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all}
+	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all, folds: []fold{{train: make([]int, drawn.n)}}}
 	t, f := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}
 	done, err := kernelFit(s, &found, t, &f)
 	if err == nil && o.Classes == 0 {
@@ -64,7 +65,7 @@ func LogisticSlopes(ctx context.Context, x, y dense.Matrix[float64], weights []f
 	matmul.Mul(1, gram, a, 0, f)
 	for i, w := range weights {
 		floats.Add(f.Row(i), b)
-		softmax(f.Row(i))
+		platt.Softmax(f.Row(i))
 		for j, p := range f.Row(i) {
 			f.Set(i, j, 2*w*(y.At(i, j)-p)-ratio*a.At(i, j))
 		}

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	mostWork  = 1 << 37 // the largest n²·(columns + 2·outputs) of a fit with the kernel of all rows
+	mostWork  = 1 << 37 // the largest n²·(columns + 2·(outputs + signs)) of fits with the kernel of all rows
 	mostBytes = 1 << 29 // of a kernel matrix in memory
 	signs     = 16      // for the errors at rows left out
-	// the least λ of classes, over the mean weight of a row: less of it needs more iterations, and
-	// probabilities do not change with it
+	// the least λ of classes, over the mean weight of a row. With less, fits need more iterations,
+	// and errors at rows left out, in which a residual counts 1/λ times, can spoil temperatures
 	leastOfClasses = 0.01
 	// the least number of sampled rows for each length-scale that is learnt from them
 	rowsOfScale = 20
@@ -41,6 +41,9 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 	name := ", of all rows"
 	if s.Groups == nil {
 		probes = signs
+		if s.Classes > 0 { // the fit has a temperature of its own
+			ratio /= s.growth(t.drawn.n)
+		}
 	}
 	if t.first {
 		if s.Groups == nil {

@@ -120,12 +120,35 @@ func TestKernelOfAllRowsOfClasses(t *testing.T) {
 
 func math0([]float64) float64 { return 0 }
 
-// Fit takes the kernel of all rows from 3001 rows on.
+// Fit takes the kernel of all rows from 3001 rows on, of targets with a large mean too.
 func TestFitTakesAllRows(t *testing.T) {
-	wave := func(rng *rand.Rand, x, y []float64) { y[0] = math.Sin(9*x[0]) + 0.1*rng.NormFloat64() }
+	wave := func(rng *rand.Rand, x, y []float64) { y[0] = 1e6 + math.Sin(9*x[0]) + 0.1*rng.NormFloat64() }
 	r := learn(t, uniform(3001, 1, 1, 1, wave), automl.Options{})
 	assert.Contains(t, r.Kernel, ", of all rows", r.String())
 	x, _ := automl.First(r.Model).Rows()
 	assert.Equal(t, 3001, x.Rows)
+	assert.Less(t, rmse(r.Model, uniform(500, 1, 1, 2, wave)), 0.13)
 	assert.InDelta(t, 0.9, inside(r.Model, uniform(500, 1, 1, 2, wave)), 4*math.Sqrt(0.09/500))
+}
+
+// Groups of ten rows take the kernel of all rows without errors at rows left out: probabilities
+// come from the held-out scores, and bands from the held-out errors.
+func TestGroupsTakeAllRows(t *testing.T) {
+	groups := make([]int, 3010)
+	for i := range groups {
+		groups[i] = i / 10
+	}
+	side := func(rng *rand.Rand, x, y []float64) {
+		if math.Sin(9*x[0])+0.3*rng.NormFloat64() > 0 {
+			y[0] = 1
+		}
+	}
+	r := learn(t, uniform(3010, 1, 1, 1, side), automl.Options{Classes: 2, Groups: groups})
+	assert.Contains(t, r.Kernel, ", of all rows", r.String())
+	other := uniform(1000, 1, 1, 2, side)
+	p, loss := r.Model.Probabilities(dense.Matrix[float64]{}, other.X), 0.0
+	for i := range p.Rows {
+		loss -= math.Log(p.At(i, int(other.Y.At(i, 0)))) / float64(p.Rows)
+	}
+	assert.InDelta(t, r.Score, loss, 0.06, "four standard errors of 1000 rows")
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
 // judge sets the predictions and the losses of the candidate.
@@ -18,7 +19,7 @@ func (c *candidate) judge() {
 		beta := c.temperature(c.scores)
 		for i := range n {
 			floats.Scale(beta, c.held.Row(i))
-			softmax(c.held.Row(i))
+			platt.Softmax(c.held.Row(i))
 		}
 	} else {
 		for j, b := range c.back {
@@ -30,8 +31,10 @@ func (c *candidate) judge() {
 			for at, i := range c.tested[:n] {
 				f := b.at(g.mean[j] + g.unit[j]*c.scores.At(at, j))
 				c.held.Set(at, j, f)
-				sum += c.rows.Weights[i] * c.rows.Y.At(i, j) / f
-				all += c.rows.Weights[i]
+				if g.logs {
+					sum += c.rows.Weights[i] * c.rows.Y.At(i, j) / f
+					all += c.rows.Weights[i]
+				}
 			}
 			for at := range n {
 				if g.logs { // the smearing factor
@@ -67,35 +70,14 @@ func (s *search) losses(held dense.Matrix[float64], losses []float64) (sum float
 	return sum
 }
 
-// temperature returns the β of least mean log-loss of softmax(β·f), with one more row of mean loss,
-// so that β is finite if all rows are right [Platt 1999].
-func (s *search) temperature(f dense.Matrix[float64]) float64 {
-	p, beta, total, squares := make([]float64, f.Cols), 1.0, 0.0, 0.0
-	for _, i := range s.tested[:f.Rows] {
-		total, squares = total+s.rows.Weights[i], squares+s.rows.Weights[i]*s.rows.Weights[i]
+// temperature returns the temperature of scores at held-out rows, for one more effective row.
+func (s *search) temperature(scores dense.Matrix[float64]) float64 {
+	labels, weights := make([]int, scores.Rows), make([]float64, scores.Rows)
+	for at, i := range s.tested[:scores.Rows] {
+		labels[at], weights[at] = int(s.rows.Y.At(i, 0)), s.rows.Weights[i]
 	}
-	one := squares / (total * total) // of an effective row
-	for range 40 {
-		slope, curvature := 0.0, 1e-300
-		for at, i := range s.tested[:f.Rows] {
-			row, square := f.Row(at), 0.0
-			floats.ScaleTo(p, beta, row)
-			softmax(p)
-			mean := floats.Dot(p, row)
-			for j, v := range row {
-				square += p[j] * (v - mean) * (v - mean)
-			}
-			w := s.rows.Weights[i]
-			slope += w * (mean - row[int(s.rows.Y.At(i, 0))] + (mean-floats.Sum(row)/float64(len(row)))*one)
-			curvature += w * square * (1 + one)
-		}
-		next := min(max(beta-slope/curvature, beta/8), 8*beta, 1e6)
-		if math.Abs(next-beta) < 1e-3*beta {
-			return next
-		}
-		beta = next
-	}
-	return beta
+	all := floats.Sum(weights)
+	return platt.Temperature(scores, labels, weights, floats.Dot(weights, weights)/(all*all))
 }
 
 const (
@@ -142,10 +124,12 @@ func (s *search) mix(pool []*candidate) (all []pick) {
 	return all
 }
 
-// learn returns the function of the candidate in the space that all rows of the sample teach. For
-// classes, except with a kernel of all rows that has a temperature of its own, λ grows with the
-// number n of rows, because temperatures are those of the scores of a smaller fit, and scores of a
-// large λ are in proportion to n/λ.
+// growth is the factor of λ from the fits outside of folds to a fit to n rows of classes, whose
+// temperature is that of the scores outside of folds: scores of a large λ are in proportion to n/λ.
+func (s *search) growth(n int) float64 { return float64(n) / float64(len(s.folds[0].train)) }
+
+// learn returns the function of the candidate in the space that all rows of the sample teach, with
+// the λ of n rows.
 func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 	every := make([]int, c.x.Rows)
 	for i := range every {
@@ -169,8 +153,8 @@ func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 		l.ratio += w * l.kernel.Eval(z.Row(i), z.Row(i)) / float64(len(b.Weights))
 	}
 	l.ratio = math.Ldexp(max(l.ratio, 1e-300), c.power)
-	if s.Classes > 0 && (s.Groups != nil || !s.fitsKernel(l, n, c.x.Cols, s.Classes, fewMembers)) {
-		l.ratio *= float64(n) / float64(len(s.folds[0].train))
+	if s.Classes > 0 {
+		l.ratio *= s.growth(n)
 	}
 	return l, nil
 }

@@ -82,7 +82,7 @@ func TestHeavyTailsOfRowsFarOff(t *testing.T) {
 		n, every int
 		off      float64
 		bears    bool
-	}{{100, 100, 0, true}, {100, 100, 1e3, true}, {100, 100, 1e9, true}, {200, 5, 1e4, true}, {200, 2, 1e4, false}} {
+	}{{100, 100, 0, true}, {100, 100, 1e3, true}, {100, 100, 1e9, true}, {100, 100, 1e15, true}, {200, 5, 1e4, true}, {200, 2, 1e4, false}} {
 		rows := table[float64](c.n, 1, 1, 0.3, f)
 		for i := 0; i < c.n; i += c.every {
 			rows.Y.Data[i] += c.off * float64(1+i%7)

@@ -73,6 +73,9 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 			f.root[i] = math.Sqrt(rows.Weight(at))
 		}
 	}
+	if !o.NoIntercept {
+		f.centre()
+	}
 	stop := f.run(ctx)
 	if f.m == nil {
 		return nil, stop
@@ -108,11 +111,32 @@ type fit[T dense.Float] struct {
 	rng  *rand.Rand
 	k    kernels.Kernel
 	rows dense.Matrix[T]
-	y    dense.Matrix[float64]
-	root []float64 // √ω; nil for weights of 1
+	y    dense.Matrix[float64] // without the mean
+	mean []float64             // of targets, which the constants learn exactly; nil without constants
+	root []float64             // √ω; nil for weights of 1
 
 	m      *ridge.Model[T] // nil before steps
 	errors dense.Matrix[float64]
+}
+
+// centre subtracts the weighted mean of the targets, to which Options.Tolerance would be relative.
+func (f *fit[T]) centre() {
+	f.mean = make([]float64, f.y.Cols)
+	for range 2 { // the second mean is what rounding has left
+		whole, mean := 0.0, make([]float64, f.y.Cols)
+		for i := range f.y.Rows {
+			whole += f.weight(i)
+			for j, v := range f.y.Row(i) {
+				mean[j] += f.weight(i) / whole * (v - mean[j])
+			}
+		}
+		for j, v := range mean {
+			f.mean[j] += v
+			for i := range f.y.Rows {
+				f.y.Row(i)[j] -= v
+			}
+		}
+	}
 }
 
 func (f *fit[T]) run(ctx context.Context) error {
@@ -173,6 +197,9 @@ func (f *fit[T]) run(ctx context.Context) error {
 		if err := f.leaveOut(ctx, k, x, a, at, system.Right); err != nil {
 			return err
 		}
+	}
+	for j, v := range f.mean {
+		b[j] += v
 	}
 	if f.m, err = m.WithKernel(f.rows, a, b, noise); err != nil {
 		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)

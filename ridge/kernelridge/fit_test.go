@@ -333,3 +333,54 @@ func TestProduct(t *testing.T) {
 	_, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, rows, o)
 	assert.ErrorIs(t, err, failure)
 }
+
+// A constant that is added to targets is added to predictions, whatever Tolerance is, and nothing
+// else changes: not the errors at rows left out, nor the noise.
+func TestFarTargets(t *testing.T) {
+	rows, far := waves[float64](300, 0, 1), waves[float64](300, 0, 1)
+	for i, v := range far.Y.Data {
+		far.Y.Data[i] = v + 1e6
+	}
+	o := kernelridge.Options{Ratio: 0.1, Tolerance: 1e-3, Rank: 20, Probes: 4}
+	fit := func(b ridge.Block[float64]) *kernelridge.Result[float64] {
+		o.Src = rand.NewPCG(1, 2)
+		r, err := kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 1}, b, o)
+		require.NoError(t, err)
+		return r
+	}
+	near, other := fit(rows), fit(far)
+	means := other.Model.Mean(dense.Matrix[float64]{}, rows.X)
+	for i := range means.Data {
+		means.Data[i] -= 1e6
+	}
+	assert.InDeltaSlice(t, near.Model.Mean(dense.Matrix[float64]{}, rows.X).Data, means.Data, 1e-3)
+	assert.InDeltaSlice(t, near.LeftOut.Data, other.LeftOut.Data, 1e-3)
+	assert.InDeltaSlice(t, near.Model.Noise(), other.Model.Noise(), 1e-3)
+}
+
+// Fit learns a constant exactly.
+func TestConstantTargets(t *testing.T) {
+	rows := waves[float64](60, 0, 1)
+	for i := range rows.Y.Data {
+		rows.Y.Data[i] = 1e6 / 3
+	}
+	r, err := kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 1}, rows, kernelridge.Options{Ratio: 0.1, Src: rand.NewPCG(1, 2)})
+	require.NoError(t, err)
+	for _, v := range r.Model.Mean(dense.Matrix[float64]{}, rows.X).Data {
+		assert.InDelta(t, 1e6/3, v, 1e-9)
+	}
+}
+
+// A fit that has not converged predicts far targets.
+func TestFarTargetsNotConverged(t *testing.T) {
+	rows := waves[float64](300, 0, 1)
+	for i, v := range rows.Y.Data {
+		rows.Y.Data[i] = v + 1e6
+	}
+	r, err := kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 1}, rows, kernelridge.Options{Ratio: 1e-4, Tolerance: 1e-9, MaxIterations: 2, Rank: 5, Probes: 4, Src: rand.NewPCG(1, 2)})
+	var slow *ridge.NotConverged
+	require.ErrorAs(t, err, &slow)
+	for i, v := range r.Model.Mean(dense.Matrix[float64]{}, rows.X).Data {
+		assert.InDelta(t, rows.Y.Data[i], v, 10)
+	}
+}

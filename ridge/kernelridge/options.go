@@ -23,7 +23,8 @@ type Options struct {
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
 	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. At the rows, the error of predictions
-	// by stopping is at most about Tolerance times the targets, both as root mean squares.
+	// by stopping is at most about Tolerance times the targets without their mean, or, with
+	// NoIntercept, times the targets, both as root mean squares.
 	Tolerance float64
 	// MaxIterations is the largest number of products with the kernel matrix; 0 stands for 500.
 	MaxIterations int
