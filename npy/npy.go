@@ -53,7 +53,7 @@ type Reader struct {
 
 // Open opens the .npy file at path and returns a Reader at the first row of the array. Open returns
 // an error for a file that is not in the .npy format, elements of a type that package npy does not
-// read, and a file shorter or longer than the shape implies.
+// read, and a file shorter or longer than the shape implies. The error of Open names the file.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,7 +20,8 @@ type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to the .npy file at
 // path, which WriteFile creates or replaces. WriteFile writes to a temporary folder beside path and
-// moves the complete file to path, so that after an error a file at path is unchanged.
+// moves the complete file to path, so that after an error, which names the file, a file at path is
+// unchanged.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)

@@ -118,7 +118,8 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 // FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w.
 // FromMatrix keeps two copies of w, and a third after the first call of ProjectTransposed. Project
 // of n points takes O(n·m·d) operations. The result of FromMatrix implements Drawn, whose method
-// Ensemble returns nil. FromMatrix returns an error for a w without rows or columns.
+// Ensemble returns nil. FromMatrix returns an error for a w without rows or columns, a stride or
+// number of elements that does not fit the shape of w, and an element that is NaN or ±Inf.
 func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err

@@ -202,6 +202,32 @@ func testBatchBits[T dense.Float](t *testing.T) {
 	}
 }
 
+// A past of any size shows all keys, or none.
+func TestExtremePasts(t *testing.T) {
+	const d = 3
+	var none dense.Matrix[float64]
+	rng := rand.New(densetest.Source(202))
+	q, k, v := densetest.Normal[float64](rng, 4, d, 0, 1), densetest.Normal[float64](rng, 6, d, 0, 1), densetest.Normal[float64](rng, 6, d, 0, 1)
+	elu := must.Have(rff.Draw[float64](rff.ELU{D: d}, nil))
+	for _, causal := range []bool{false, true} {
+		for _, form := range []performer.Attention[float64]{
+			must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})),
+			must.Have(performer.NewLinear[float64](elu, performer.LinearOptions{Causal: causal})),
+		} {
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 1}, form))
+			want := b.ForwardSequences(none, q, k, v, performer.Sequences{Queries: []int{4}, Keys: []int{6}, Past: []int{6}})
+			for past, all := range map[int]bool{math.MaxInt: true, math.MaxInt - 2: true, math.MinInt: false} {
+				got := b.ForwardSequences(none, q, k, v, performer.Sequences{Queries: []int{4}, Keys: []int{6}, Past: []int{past}})
+				if all || !causal {
+					require.Equal(t, want, got, "%T, past %d", form, past)
+				} else {
+					require.Equal(t, dense.New[float64](4, d), got, "%T, past %d", form, past)
+				}
+			}
+		}
+	}
+}
+
 // Neither what padding holds nor how much of it there is at the end changes a bit of
 // the outputs of valid tokens.
 func TestPaddingDoesNotMatter(t *testing.T) {

@@ -12,7 +12,8 @@
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]
 //   - estimates whose mean is exact attention: package estimate; delta rules: package recurrence
 //
-// Queries q_i, keys k_j in R^d and values v_j in R^dv, the rows of Q, K and V, give the outputs
+// Rows are tokens, and a head is a block of columns. Queries q_i, keys k_j in R^d and values v_j in
+// R^dv, the rows of Q, K and V, give the outputs
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(q_iᵀk_j/√d) in exact attention.
 //

@@ -40,10 +40,12 @@ type LinearOptions struct {
 // is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
 // dependent output and gradient.
 //
-// Backward returns gradients with respect to q, k and v, not to parameters of the feature maps.
-// Backward is accurate only if products of elements of v and dout do not overflow the type T.
-// CanBackward returns an error unless the feature maps of queries and of keys are
-// [rff.Differentiable], or [rff.DifferentiableLog] if the attention uses logarithms of features.
+// Backward takes about three times as long as Forward, and needs memory besides the gradients that
+// does not depend on the numbers of queries and keys. Backward returns gradients with respect to q,
+// k and v, not to parameters of the feature maps. Backward is accurate only if products of elements
+// of v and dout do not overflow the type T. CanBackward returns an error unless the feature maps of
+// queries and of keys are [rff.Differentiable], or [rff.DifferentiableLog] if the attention uses
+// logarithms of features.
 type Linear[T dense.Float] struct{ Batch[T] }
 
 // NewLinear returns linear attention with the features φ_Q = phi of queries q and φ_K =

@@ -71,10 +71,12 @@ type Codes[T dense.Float] interface {
 	// reads the codes once for all queries, or twice with SearchOptions.Rows. SearchAll allocates
 	// nothing, except in SearchOptions.Rows, if an earlier call had as many rows, queries and hits.
 	//
-	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
-	// prepared a query, if queries differ in Measure, if SearchOptions.Centres is negative, if
-	// SearchOptions.Rows fails or writes a row that is not finite, or if ctx ends. After an error
-	// of SearchAll the elements of hits are undefined. A nil ctx panics.
+	// For a query that Prepare rejects, SearchAll returns the selected rows of the lowest numbers,
+	// with the value NaN, also with SearchOptions.Rows. SearchAll returns an error if hits and
+	// queries differ in length, if the quantiser has not prepared a query, if queries differ in
+	// Measure, if SearchOptions.Centres is negative, if SearchOptions.Rows fails or writes a row
+	// that is not finite, or if ctx ends. After an error of SearchAll the elements of hits are
+	// undefined. A nil ctx panics.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
 	// Within returns, best first, all rows that SearchOptions select and whose inner product or

@@ -25,11 +25,13 @@ import (
 //
 // Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
 // groups directions with equal numbers of bits into bands, and rotates each band at random. With
-// Learn, StdErr does not cover what later rows have along directions without bits: learn again and
-// encode all rows again when rows have directions that the sample lacks. Page docs/search.md has
-// the law of StdErr, and says which samples get equal bits for all directions. If all directions
-// get equal bits and no mean is subtracted, Learn returns the quantiser of New for opts and src,
-// unless New rejects opts.Bits or rotates vectors into more dimensions.
+// Bits > 1, StdErr is right on average over queries like the sample even for a row that is larger
+// or smaller along some directions than the sample. With Learn, StdErr does not cover what later
+// rows have along directions without bits: learn again and encode all rows again when rows have
+// directions that the sample lacks. Page docs/search.md has the law of StdErr, and says which
+// samples get equal bits for all directions. If all directions get equal bits and no mean is
+// subtracted, Learn returns the quantiser of New for opts and src, unless New rejects opts.Bits or
+// rotates vectors into more dimensions.
 //
 // Learn uses every m-th row of a sample in R^d, for the largest m that leaves at least 16,384 rows
 // and at least 16d rows; 4d rows are enough. With Learn, the code of a row of d numbers takes at

@@ -130,7 +130,7 @@ func (s *search[T]) end() {
 	clear(s.ranges)
 	s.rows, s.ranges = nil, s.ranges[:0]
 	for _, x := range s.queries {
-		x.Query = nil
+		x.Query, x.common = nil, nil
 	}
 	s.ctx, s.options, s.secondPass, s.queries = nil, SearchOptions[T]{}, false, s.kept[:0]
 	s.q.searches.Put(s)

@@ -21,11 +21,12 @@ import (
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// Estimates of the kernel by Boxes are unbiased, and feature vectors have the norm 1. The mean
-// squared error of Boxes is 0.10/Features for two points that thresholds of a third of the weight
-// separate. A point with a NaN or infinite coordinate has NaN in all features of Boxes. Transform
-// of Boxes takes O(d + Features) operations for a point of R^d. Backward of Boxes writes 0, because
-// features are constant between thresholds.
+// Draw divides the weights of all thresholds into m equal shares, and draws for each sign of a
+// feature one threshold from each share, in random order. Estimates of the kernel by Boxes are
+// unbiased, and feature vectors have the norm 1. The mean squared error of Boxes is 0.10/Features
+// for two points that thresholds of a third of the weight separate. A point with a NaN or infinite
+// coordinate has NaN in all features of Boxes. Transform of Boxes takes O(d + Features) operations
+// for a point of R^d. Backward of Boxes writes 0, because features are constant between thresholds.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4

@@ -13,7 +13,8 @@ import (
 // that package ridge has learnt. The map of Gradients has a nil Kernel, and keeps phi and a copy of
 // w. For D features in phi and a w with p columns, Transform of the map of Gradients costs p times
 // Backward of phi, and 256·(D + d) numbers of scratch memory in each goroutine. Gradients returns
-// an error for a phi without derivatives and a w without columns or with other than D rows.
+// an error for a phi that is nil or without derivatives, and a w without columns, with other than D
+// rows or with an element that is not finite in T.
 func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
 	w.Check()
 	return build[T](gradientsRecipe[T]{phi, w.Clone()})

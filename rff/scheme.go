@@ -21,12 +21,14 @@ import (
 // DF once for each projection wᵀx. The functions of a Scheme must not change or keep a point x.
 type Scheme[T dense.Float] struct {
 	// F has at least one function f: for each of m frequencies w, H(x)·f(wᵀx)/√m is a feature of x.
+	// A value NaN or ±Inf of a function makes features NaN or ±Inf.
 	F []func(t T) T
 
 	// H is the factor h(x) of all features of a point x; a nil H stands for 1.
 	H func(x []T) T
 
-	// Kernel is the kernel of the map, nil for none. New does not check Kernel.
+	// Kernel is the kernel of the map, nil for none. New does not check that inner products of
+	// features estimate Kernel; package validate does.
 	Kernel kernels.Kernel
 
 	// DF has the derivatives of the functions in F, one for each. Without DF the map of New has no

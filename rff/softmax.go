@@ -46,7 +46,9 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 //
 // The map of SoftmaxPositive is a LogMap. For a frequency w, LogTransform of SoftmaxPositive writes
 // √s·wᵀx − s‖x‖²/2 − ½·log m, not the logarithm of a computed feature: for s = 1 and ‖x‖ = 30 all
-// features are 0 in float32, while logarithms are accurate. An infinite coordinate gives NaN.
+// features are 0 in float32, while logarithms are accurate. The logarithm of a feature has a
+// rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), with u = 2⁻⁵³ for float64 and 2⁻²⁴ for float32.
+// An infinite coordinate gives NaN.
 //
 // Estimates of the kernel by SoftmaxPositive are unbiased for frequencies from N(0, I). With m
 // independent N(0, I) frequencies, the mean squared error of SoftmaxPositive is K²·(e^p − 1)/m,
@@ -110,7 +112,9 @@ func (s GaussianHyperbolic) String() string {
 //
 // In the formula of GaussianOptimal, a is the field A, which OptimalA with scale = 1/ℓ² chooses.
 // The map of GaussianOptimal is a LogMap, and estimates of the kernel are unbiased for frequencies
-// from N(0, I). The error of GaussianOptimal depends on where the origin is, so centre the points.
+// from N(0, I). The mean squared error of GaussianOptimal at x and y is exp(−(‖x‖²+‖y‖²)/ℓ²) times
+// that of SoftmaxOptimal with Scale 1 and an equal A at x/ℓ and y/ℓ. The error depends on where the
+// origin is, so centre the points.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8

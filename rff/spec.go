@@ -29,8 +29,9 @@ var specs = []any{
 // is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
 // copies the slices of s, and draws all random numbers for the map before Draw returns.
 //
-// Draw returns an error for an s that is a pointer or of another package, a field of s that is out
-// of range or overflows T, a nil Src that is needed, and a w of a wrong law or that s cannot use.
+// Draw returns an error for an s that is nil, a pointer or of another package, a field of s that is
+// out of range or overflows T, a nil Src that is needed, and a w that is nil where s needs
+// frequencies, too large for memory, or of a law that s cannot use.
 func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
 	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
 }
