@@ -24,6 +24,7 @@ func registerAttention[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[attendKeyFn[T]]())
 }
 
+// Attention has the feature map and the dimension of values for Attend and AttendPerKey.
 type Attention[T dense.Float] struct {
 	// Map is a feature map of queries and keys that performer.NewLinear and rff.Write accept.
 	Map          rff.Map[T]

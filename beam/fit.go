@@ -29,6 +29,7 @@ func registerFit[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[metricFn[T]]())
 }
 
+// Ridge has the feature map, the number of targets and the options of the fit of FitRidge.
 type Ridge[T dense.Float] struct {
 	Map     rff.Map[T]    // of the features; rff.Write must support the map
 	Outputs int           // p, the number of targets of a row; 0 for 1
@@ -53,6 +54,7 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 	return beam.Combine(s, &fitFn[T]{f}, blocks)
 }
 
+// Components has the feature map and the number of principal components for FitComponents.
 type Components[T dense.Float] struct {
 	// Map is a feature map that rff.Write accepts, such as rff.Identity.
 	Map        rff.Map[T]

@@ -172,6 +172,7 @@ func (m *Model[T]) Dims() (in, out int) {
 // Kernel returns nil, because package kernels has no kernel of features minus a mean.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
+// String describes the feature map, the number of components, and whether outputs have variance 1.
 func (m *Model[T]) String() string {
 	if m.none() {
 		return "Components of nothing"

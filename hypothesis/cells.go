@@ -100,6 +100,7 @@ func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) 
 	return d, width, nil
 }
 
+// Rows returns the number of rows that have been added to the Cells.
 func (c *Cells[T]) Rows() int { return c.rows }
 
 // Count returns the number of full cells, the groups of rows that permutations of Compare move.

@@ -9,6 +9,7 @@ import (
 // Sum is the kernel Σ_i k_i(x, y) of at least one kernel [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
+// Eval returns Σ_i k_i(x, y) for the kernels k_i of a Sum, and panics if Check fails for the Sum.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -20,11 +21,13 @@ func (k Sum) Eval(x, y []float64) float64 {
 
 func (k Sum) check() error { return notEmpty("Sum", k) }
 
+// String returns the kernels of a Sum, joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
 
 // Product is the kernel Π_i k_i(x, y) of at least one kernel [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
+// Eval returns Π_i k_i(x, y) for the kernels k_i of a Product, and panics if Check fails.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := 1.0
@@ -36,6 +39,7 @@ func (k Product) Eval(x, y []float64) float64 {
 
 func (k Product) check() error { return notEmpty("Product", k) }
 
+// String returns the kernels of a Product, joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
 
 // Scaled is the kernel c·K(x, y), where c is the number By.
@@ -45,6 +49,7 @@ type Scaled struct {
 	By float64
 }
 
+// Eval returns By·K(x, y). Eval panics if Check returns an error for the Scaled kernel.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)
@@ -60,6 +65,7 @@ func (k Scaled) check() error {
 	return nil
 }
 
+// String returns the factor By and the kernel K, joined by " · ".
 func (k Scaled) String() string { return fmt.Sprintf("%v · %s", k.By, operand(k.K)) }
 
 func notEmpty(name string, ks []Kernel) error {

@@ -14,10 +14,12 @@ import (
 // y) = 0, as for features sign(wᵀx) with sign(0) = 0.
 type Angular struct{}
 
+// Eval returns the Angular kernel of x and y, and panics if x and y differ in length.
 func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
 
+// String returns the kernel as a literal of Go.
 func (k Angular) String() string { return "Angular{}" }
 
 func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
@@ -43,6 +45,7 @@ type ArcCosine struct {
 	Order int
 }
 
+// Eval returns the ArcCosine kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k ArcCosine) Eval(x, y []float64) float64 {
 	must(k.check())
 	psi := angle(x, y)
@@ -56,6 +59,7 @@ func (k ArcCosine) check() error {
 	return nil
 }
 
+// String returns the kernel as a literal of Go.
 func (k ArcCosine) String() string { return fmt.Sprintf("ArcCosine{Order: %d}", k.Order) }
 
 func (k ArcCosine) fromProducts(g []float64, xx float64, yy []float64) {

@@ -103,6 +103,7 @@ func gramOfPlaces[T dense.Float](dst dense.Matrix[T], p, q dense.Matrix[float64]
 	return dst
 }
 
+// String returns the name Boxes with the shape of the matrix Thresholds.
 func (k Boxes) String() string {
 	return fmt.Sprintf("Boxes{Thresholds: %d×%d}", k.Thresholds.Rows, k.Thresholds.Cols)
 }

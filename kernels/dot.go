@@ -14,11 +14,13 @@ import (
 // rank at most d, with values in (−∞, ∞).
 type DotProduct struct{}
 
+// Eval returns xᵀy, and panics if x and y differ in length.
 func (k DotProduct) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	return floats.Dot(x, y)
 }
 
+// String returns the kernel as a literal of Go.
 func (k DotProduct) String() string { return "DotProduct{}" }
 
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
@@ -32,6 +34,7 @@ type Softmax struct {
 	Gamma float64 `archive:"scale"`
 }
 
+// Eval returns the Softmax kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -45,6 +48,7 @@ func (k Softmax) Eval(x, y []float64) float64 {
 
 func (k Softmax) check() error { return positive("Softmax.Gamma", k.Gamma) }
 
+// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Softmax) String() string { return fmt.Sprintf("Softmax{Gamma: %v}", orOne(k.Gamma)) }
 
 func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
@@ -66,6 +70,7 @@ type Polynomial struct {
 	Offset float64
 }
 
+// Eval returns the Polynomial kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -84,6 +89,7 @@ func (k Polynomial) check() error {
 	return positive("Polynomial.Gamma", k.Gamma)
 }
 
+// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Polynomial) String() string {
 	return fmt.Sprintf("Polynomial{Degree: %d, Gamma: %v, Offset: %v}", k.degree(), orOne(k.Gamma), k.Offset)
 }

@@ -7,6 +7,7 @@ import "math"
 // NaN if a coordinate of x or y is −Inf.
 type ELU struct{}
 
+// Eval returns the ELU kernel of x and y, and panics if x and y differ in length.
 func (k ELU) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	var s float64
@@ -16,6 +17,7 @@ func (k ELU) Eval(x, y []float64) float64 {
 	return s
 }
 
+// String returns the kernel as a literal of Go.
 func (k ELU) String() string { return "ELU{}" }
 
 // elu1 returns elu(t) + 1. For t < 0 this is e^t itself, because (e^t − 1) + 1 loses digits.

@@ -16,6 +16,7 @@ type Gaussian struct {
 	LengthScale float64
 }
 
+// Eval returns the Gaussian kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Gaussian) Eval(x, y []float64) float64 {
 	must(k.check())
 	return math.Exp(-squaredDistance(x, y, orOne(k.LengthScale)) / 2)
@@ -23,6 +24,7 @@ func (k Gaussian) Eval(x, y []float64) float64 {
 
 func (k Gaussian) check() error { return positive("Gaussian.LengthScale", k.LengthScale) }
 
+// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Gaussian) String() string {
 	return fmt.Sprintf("Gaussian{LengthScale: %v}", orOne(k.LengthScale))
 }

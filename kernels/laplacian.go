@@ -13,6 +13,7 @@ type Laplacian struct {
 	LengthScale float64
 }
 
+// Eval returns the Laplacian kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Laplacian) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -30,6 +31,7 @@ func (k Laplacian) Eval(x, y []float64) float64 {
 
 func (k Laplacian) check() error { return positive("Laplacian.LengthScale", k.LengthScale) }
 
+// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Laplacian) String() string {
 	return fmt.Sprintf("Laplacian{LengthScale: %v}", orOne(k.LengthScale))
 }

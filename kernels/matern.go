@@ -21,6 +21,7 @@ type Matern struct {
 	LengthScale float64
 }
 
+// Eval returns the Matérn kernel of x and y, and panics if Check fails or len(x) ≠ len(y).
 func (k Matern) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
@@ -34,6 +35,7 @@ func (k Matern) check() error {
 	return fmt.Errorf("kernels: Matern.Nu = %v, want 0.5, 1.5 or 2.5, or 0 for 1.5", k.Nu)
 }
 
+// String returns the kernel as a literal of Go, with defaults filled in.
 func (k Matern) String() string {
 	return fmt.Sprintf("Matern{Nu: %v, LengthScale: %v}", cmp.Or(k.Nu, 1.5), orOne(k.LengthScale))
 }

@@ -98,6 +98,7 @@ func allFinite(name string, v []float64) error {
 	return nil
 }
 
+// String returns the kernel K and the shape of the matrix A.
 func (k Pullback) String() string {
 	return fmt.Sprintf("Pullback{K: %v, A: %d×%d}", k.K, k.A.Rows, k.A.Cols)
 }

@@ -16,6 +16,7 @@ type RationalQuadratic struct {
 	LengthScale float64
 }
 
+// Eval returns the RationalQuadratic kernel at x, y, and panics if Check fails or len(x) ≠ len(y).
 func (k RationalQuadratic) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
@@ -28,6 +29,7 @@ func (k RationalQuadratic) check() error {
 	)
 }
 
+// String returns the kernel as a literal of Go, with defaults filled in.
 func (k RationalQuadratic) String() string {
 	return fmt.Sprintf("RationalQuadratic{Alpha: %v, LengthScale: %v}", orOne(k.Alpha), orOne(k.LengthScale))
 }

@@ -15,6 +15,7 @@ type Cauchy struct{}
 
 func (Cauchy) ensemble() {}
 
+// String returns Cauchy.
 func (Cauchy) String() string { return "Cauchy" }
 
 func cauchy[T dense.Float](e Cauchy, m, d int, src rand.Source) (Projection[T], error) {

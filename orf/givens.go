@@ -32,6 +32,7 @@ type Givens struct {
 
 func (Givens) ensemble() {}
 
+// String returns "Givens", followed in parentheses by the fields of e that are not zero.
 func (e Givens) String() string {
 	return describe("Givens", e.FixedLength, "Rotations", e.Rotations)
 }

@@ -22,6 +22,7 @@ type GramSchmidt struct {
 
 func (GramSchmidt) ensemble() {}
 
+// String returns "GramSchmidt", or "GramSchmidt(FixedLength)" if FixedLength is set.
 func (e GramSchmidt) String() string { return describe("GramSchmidt", e.FixedLength, "", 0) }
 
 func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Projection[T], error) {

@@ -37,6 +37,7 @@ type Hadamard struct {
 
 func (Hadamard) ensemble() {}
 
+// String returns "Hadamard", followed in parentheses by the fields of e that are not zero.
 func (e Hadamard) String() string {
 	return describe("Hadamard", e.FixedLength, "Factors", e.Factors)
 }

@@ -26,6 +26,7 @@ type Halton struct{}
 
 func (Halton) ensemble() {}
 
+// String returns Halton.
 func (Halton) String() string { return "Halton" }
 
 func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], error) {

@@ -18,6 +18,7 @@ type IID struct {
 
 func (IID) ensemble() {}
 
+// String returns "IID", or "IID(FixedLength)" if FixedLength is set.
 func (e IID) String() string { return describe("IID", e.FixedLength, "", 0) }
 
 func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error) {

@@ -25,6 +25,7 @@ type Simplex struct {
 
 func (Simplex) ensemble() {}
 
+// String returns "Simplex", or "Simplex(FixedLength)" if FixedLength is set.
 func (e Simplex) String() string { return describe("Simplex", e.FixedLength, "", 0) }
 
 func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T], error) {

@@ -31,6 +31,7 @@ type Classifier[T dense.Float] struct {
 // Labels returns the texts of the classes from ClassifyOptions.Labels, or nil.
 func (c *Classifier[T]) Labels() []string { return slices.Clone(c.labels) }
 
+// Map returns the feature map of the classifier.
 func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 
 // For each row x of the argument x, Probabilities writes the probabilities P(c|x) of all classes c

@@ -100,6 +100,7 @@ func rowsOfBlock(columns int) int { return max(1, min(blockSize, 1<<20/max(1, co
 // byteOrderMark begins UTF-8 files of some programs.
 const byteOrderMark = "\ufeff"
 
+// CSV reads rows from a file of comma-separated numbers, a block at a time.
 type CSV[T dense.Float] struct {
 	Path   string
 	Header bool // whether the first line has names

@@ -41,6 +41,7 @@ type Iterative struct {
 	// unit of Tolerance.
 	Progress func(iterations int, bound float64)
 
+	// Src draws the random numbers of the preconditioner and of the samples.
 	Src rand.Source
 }
 
@@ -55,6 +56,7 @@ type NotConverged struct {
 	Cause            error   // the error of the context of kernelridge.Fit, or nil
 }
 
+// Error returns a text that describes how far the iterations of the fit came.
 func (e *NotConverged) Error() string {
 	why := "want more iterations, a larger Rank or a larger Noise/Prior"
 	switch {

@@ -148,6 +148,7 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	return &Model[T]{s.phi, s.source, *p, nil}, nil
 }
 
+// Map returns the feature map of the model.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // Weights returns copies of the posterior means w of the regression weights, a column for each
@@ -207,6 +208,7 @@ type Accuracy struct {
 	LogEvidence float64
 }
 
+// Accuracy returns how far the model may be from the exact solution of the ridge regression.
 func (m *Model[T]) Accuracy() Accuracy {
 	a := m.accuracy
 	a.Bound = slices.Clone(a.Bound)

@@ -92,6 +92,7 @@ func (s *Sums[T]) Scale(factor float64) error {
 	return nil
 }
 
+// Map returns the feature map of the sums.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 
 // Features returns copies of the sum Σω of weights, the mean φ̄ of the D features, and the D×D

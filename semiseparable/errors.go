@@ -16,6 +16,7 @@ type ElementError struct {
 	Value    float64 // the first such element of the row
 }
 
+// Error returns a message with argument, row and value of the wrong element, and allowed values.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -32,6 +33,7 @@ type OverflowError struct {
 	Row int
 }
 
+// Error returns a message with the Row of the overflow.
 func (e *OverflowError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
 }

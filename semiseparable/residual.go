@@ -17,6 +17,7 @@ type ResidualError struct {
 	Bound    float64 // 8·(n + d + 128)·u, where u is the unit roundoff
 }
 
+// Error returns a message with the Row, the Residual and the Bound that the Residual exceeds.
 func (e *ResidualError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
 }

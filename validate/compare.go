@@ -10,11 +10,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
+// Method is a way to draw random feature maps, with a name for the result of Compare.
 type Method[T dense.Float] struct {
 	Name string
 	Draw Draw[T]
 }
 
+// Compared is the result of Compare for one method.
 type Compared struct {
 	Name string
 	Measurement

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
+// Verdict describes the signs of the eigenvalues of a symmetric matrix, as far as rounding allows.
 type Verdict int
 
 const (
@@ -23,6 +24,7 @@ const (
 	Indefinite
 )
 
+// String returns the verdict in words, such as "positive definite".
 func (v Verdict) String() string {
 	if v < PositiveDefinite || v > Indefinite {
 		return fmt.Sprintf("Verdict(%d)", int(v))
@@ -30,6 +32,7 @@ func (v Verdict) String() string {
 	return [...]string{"positive definite", "positive semi-definite", "indefinite"}[v-PositiveDefinite]
 }
 
+// Spectrum holds the eigenvalues of a symmetric n×n matrix A and a verdict on their signs.
 type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
@@ -45,6 +48,7 @@ type Spectrum struct {
 	QuadraticForm float64
 }
 
+// String returns in words the verdict, the range of the eigenvalues and the rank.
 func (s Spectrum) String() string {
 	n := len(s.Eigenvalues)
 	if n == 0 {

@@ -24,7 +24,10 @@ const (
 	NotPositive
 )
 
+// KernelCheck is the result of CheckKernel for a function k on n points.
 type KernelCheck struct {
+	// Fault is NoFault, the first property of a kernel that k lacks, or 0 after an error of
+	// CheckKernel.
 	Fault Fault
 	// I and J are the indices of points at which k(x_I, x_J) is not finite or not k(x_J, x_I), and
 	// Value is k(x_I, x_J). I, J and Value are zero unless Fault is NotFinite or NotSymmetric.
@@ -44,6 +47,7 @@ type KernelCheck struct {
 // OK reports whether Fault is NoFault.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
+// String says in words whether the function k is a kernel on the points, and if not, why.
 func (c KernelCheck) String() string {
 	switch c.Fault {
 	case NotFinite:

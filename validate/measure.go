@@ -22,6 +22,7 @@ import (
 // Measure and Compare call a Draw from several goroutines, and give each call its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
+// Estimate holds statistics of many random maps' estimates of the kernel at one pair of points.
 type Estimate struct {
 	// Truth is the kernel at the pair of points, Mean the mean of the estimates of the kernel over
 	// the drawn maps, and StdErr the standard error of Mean.
@@ -37,6 +38,7 @@ type Estimate struct {
 	MSE, MSEStdErr float64
 }
 
+// Measurement is the result of Measure: the errors of random feature maps at pairs of points.
 type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
+// Angle is the pair of rows of a matrix that are farthest from orthogonal.
 type Angle struct {
 	// I < J are the indices of the rows of the largest |cos|, both 0 for fewer than two rows.
 	I, J int
@@ -18,6 +19,7 @@ type Angle struct {
 	Cos float64
 }
 
+// String returns in words the largest |cos| and the two rows.
 func (a Angle) String() string {
 	switch {
 	case math.IsNaN(a.Cos):

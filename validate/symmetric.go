@@ -21,6 +21,7 @@ type Asymmetry struct {
 // OK reports whether the matrix is exactly symmetric.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
+// String says in words whether the matrix is symmetric, and where it is not.
 func (a Asymmetry) String() string {
 	switch {
 	case a.OK():

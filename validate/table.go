@@ -14,12 +14,15 @@ type Table struct {
 	Rows [][]any
 }
 
+// Column describes a column.
 type Column struct {
+	// Name is the heading.
 	Name string
 	// Format is the verb of package fmt for the numbers of the column; "" means %v.
 	Format string
 }
 
+// String returns the title and the table in aligned columns, with "—" for a nil element.
 func (t Table) String() string {
 	var b strings.Builder
 	if t.Title != "" {

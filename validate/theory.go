@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
+// Prediction is the exact mean and mean squared error of the estimate of a kernel by a random map.
 type Prediction struct {
 	// Mean is the exact mean of the estimate of the kernel over draws of the frequencies. Mean is
 	// the value of the kernel if the map is unbiased, and NaN if no formula is known.
@@ -24,6 +25,7 @@ type Prediction struct {
 	Law string
 }
 
+// String returns MSE and Law, or "no law is known".
 func (p Prediction) String() string {
 	if p.Law == "" {
 		return "no law is known"

@@ -39,6 +39,7 @@ func (o Options) check() error {
 	return nil
 }
 
+// Step describes one iteration of a search for length-scales.
 type Step struct {
 	Rows        int     // number of rows of the search: of the sample, or all
 	Start       int     // 0 for one relevance of all columns; 1 for scales of single columns
@@ -46,6 +47,7 @@ type Step struct {
 	LogEvidence float64 // of these rows
 }
 
+// Result has the regression and the length-scales that Fit has learnt.
 type Result[T dense.Float] struct {
 	// Model is the regression on all rows, whose feature map divides points by Scales before psi.
 	Model *ridge.Model[T]

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
+// Choice is the kernel and the penalty λ that Choose or Scales returns.
 type Choice struct {
 	Kernel int     // its index among the candidates
 	Ratio  float64 // λ

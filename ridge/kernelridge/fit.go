@@ -21,6 +21,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
+// Result has the model of Fit and estimates of leave-one-out errors.
 type Result[T dense.Float] struct {
 	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i) for rows x_i, and the noise variance σ² of
 	// maximum evidence for the penalty λ = Options.Ratio. Standard deviations of Model come from a

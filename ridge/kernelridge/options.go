@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
+// Options are the parameters of Fit, of which only Ratio and Src have no default.
 type Options struct {
 	// Ratio is the penalty λ = σ²/s² > 0: the noise variance σ² of a row of weight 1, over the
 	// factor s² of the prior covariance s²·k of a Gaussian process.
@@ -47,11 +48,13 @@ type Options struct {
 	// goroutine of the caller.
 	Progress func(Progress)
 
+	// Src is the random source of the landmarks of the preconditioner and of the signs of Probes.
 	Src rand.Source
 }
 
 const mostProbes = 1 << 16
 
+// Progress tells how far the iterations of Fit have come.
 type Progress struct {
 	Iterations int           // products with K
 	Residual   float64       // the largest of a target or a probe, in the unit of Tolerance

@@ -43,6 +43,7 @@ type Level struct {
 	Y    float64
 }
 
+// Panel is one diagram.
 type Panel struct {
 	Title  string
 	Series []Series

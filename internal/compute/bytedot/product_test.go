@@ -302,11 +302,3 @@ func TestProductsPanic(t *testing.T) {
 	assert.Panics(t, func() { Add(y, row[:31], row, a, b) }, "olds are short")
 	assert.Panics(t, func() { Add(y, row, row[:31], a, b) }, "news are short")
 }
-
-func normals(r *rand.Rand, rows, cols int) dense.Matrix[float32] {
-	m := dense.New[float32](rows, cols)
-	for i := range m.Data {
-		m.Data[i] = float32(r.NormFloat64())
-	}
-	return m
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
 // codesOf returns the codes and the scale of x by their definition.
@@ -146,7 +147,7 @@ func testDither[T dense.Float](t *testing.T) {
 	var ks Rows
 	for _, shape := range [][3]int{{1, 1, 1}, {70, 33, 64}, {5, 90, 7}, {65, 17, 130}} {
 		n, keys, d := shape[0], shape[1], shape[2]
-		q, k := dense.Copy(dense.Matrix[T]{}, normals(r, n, d)), dense.Copy(dense.Matrix[T]{}, normals(r, keys, d))
+		q, k := dense.Copy(dense.Matrix[T]{}, densetest.Normal[float32](r, n, d, 0, 1)), dense.Copy(dense.Matrix[T]{}, densetest.Normal[float32](r, keys, d, 0, 1))
 		clear(q.Row(n / 2)[1:])
 		clear(k.Row(keys / 2)[:d-1])
 		u, products := make([]T, d), make([]T, keys)
@@ -184,7 +185,7 @@ func testDither[T dense.Float](t *testing.T) {
 func TestAllocations(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 3))
-		q, k, v := normals(r, 70, 33), normals(r, 90, 33), normals(r, 90, 48)
+		q, k, v := densetest.Normal[float32](r, 70, 33, 0, 1), densetest.Normal[float32](r, 90, 33, 0, 1), densetest.Normal[float32](r, 90, 48, 0, 1)
 		double := dense.Copy(dense.Matrix[float64]{}, v)
 		var qs, w Columns
 		var ks, vs Rows

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
 // outputs is attention of queries to keys in tiles of so many keys, in 8 bits.
@@ -111,7 +112,7 @@ func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], key
 //ci:assembly
 func TestAttention(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
-	q, k, v := normals(r, 37, 64), normals(r, 300, 64), normals(r, 300, 48)
+	q, k, v := densetest.Normal[float32](r, 37, 64, 0, 1), densetest.Normal[float32](r, 300, 64, 0, 1), densetest.Normal[float32](r, 300, 48, 0, 1)
 	for _, keys := range []int{300, 256, 64, 33} {
 		expected, size := 0.0, 0.0
 		want := dense.New[float64](q.Rows, v.Cols)
