@@ -42,30 +42,42 @@ type Column struct {
 	Missing    int      // the number of rows of Fit without a value: a column if above 0
 }
 
-// Columns returns, without a fit, how Fit encodes each column of the table except the column
-// target. Columns returns an error only if Fit returns one for the arguments target and o.
-func (t *Table) Columns(target string, o Options) ([]Column, error) {
-	told, at, err := t.told(target)
+// Columns returns, without a fit, how Fit encodes each column of the table except the columns with
+// the names in targets. Columns returns an error only if Fit returns one for targets and o.
+func (t *Table) Columns(targets []string, o Options) ([]Column, error) {
+	told, err := t.told(targets)
 	if err != nil {
 		return nil, err
 	}
-	return told.columns(at, o)
+	return told.columns(targets, o)
 }
 
-func (t *Table) told(target string) (told *Table, at int, err error) {
+// told returns the rows that have all targets.
+func (t *Table) told(targets []string) (*Table, error) {
 	if t == nil {
-		return nil, 0, errors.New("table: the table is nil")
+		return nil, errors.New("table: the table is nil")
 	}
-	if at = slices.Index(t.names, target); at < 0 {
-		return nil, 0, fmt.Errorf("table: no column %q to predict among %q", target, t.names)
+	if len(targets) == 0 {
+		return nil, errors.New("table: no targets, want names of columns to predict")
 	}
-	return t.filter(func(i int) bool { return !missing(t.rows[i][at]) }), at, nil
+	told := t
+	for k, target := range targets {
+		at := slices.Index(t.names, target)
+		if at < 0 {
+			return nil, fmt.Errorf("table: no column %q to predict among %q", target, t.names)
+		}
+		if slices.Contains(targets[:k], target) {
+			return nil, fmt.Errorf("table: the target %q is there twice", target)
+		}
+		told = told.filter(func(i int) bool { return !missing(told.rows[i][at]) })
+	}
+	return told, nil
 }
 
-func (t *Table) columns(target int, o Options) ([]Column, error) {
+func (t *Table) columns(targets []string, o Options) ([]Column, error) {
 	for _, name := range slices.Concat(o.Category, o.Skip, o.Log, []string{o.Group, o.Time, o.Weight}) {
-		if name != "" && (name == t.names[target] || !slices.Contains(t.names, name)) {
-			return nil, fmt.Errorf("table: an option has %q, want columns other than the target among %q", name, t.names)
+		if name != "" && (slices.Contains(targets, name) || !slices.Contains(t.names, name)) {
+			return nil, fmt.Errorf("table: an option has %q, want columns other than targets among %q", name, t.names)
 		}
 	}
 	if o.Group != "" && o.Time != "" {
@@ -73,7 +85,7 @@ func (t *Table) columns(target int, o Options) ([]Column, error) {
 	}
 	var all []Column
 	for j, name := range t.names {
-		if j == target {
+		if slices.Contains(targets, name) {
 			continue
 		}
 		c := Column{Name: name, Log: slices.Contains(o.Log, name)}
@@ -86,7 +98,7 @@ func (t *Table) columns(target int, o Options) ([]Column, error) {
 		all = append(all, c)
 	}
 	if width(all) == 0 {
-		return nil, fmt.Errorf("table: no column of numbers, dates or categories beside %q", t.names[target])
+		return nil, fmt.Errorf("table: no column of numbers, dates or categories beside %q", targets)
 	}
 	return all, nil
 }

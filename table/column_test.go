@@ -46,7 +46,7 @@ func TestPoints(t *testing.T) {
 		return fmt.Sprintf("n%d,%d,%c,%d", i, 1+i*i%17, 'a'+i%2, 3*i%11)
 	})
 	assert.Equal(t, []int{2, 45, 47}, []int{all.lines[0], all.lines[43], all.lines[44]}, "a value of two lines counts as two")
-	columns, err := all.Columns("price", Options{Log: []string{"size"}})
+	columns, err := all.Columns([]string{"price"}, Options{Log: []string{"size"}})
 	require.NoError(t, err)
 	mean := columns[1].Mean
 	assert.InDelta(t, 2, mean, 1)
@@ -84,7 +84,7 @@ func TestYesNo(t *testing.T) {
 	all := made(t, "full,some,digits,y", 40, func(i int) string {
 		return fmt.Sprintf("%s,%s,%d,%d", []string{"no", "no", "no", "yes"}[i%4], []string{"f", "", "m", "m"}[i%4], i%2, i)
 	})
-	columns, err := all.Columns("y", Options{Category: []string{"digits"}})
+	columns, err := all.Columns([]string{"y"}, Options{Category: []string{"digits"}})
 	require.NoError(t, err)
 	assert.Equal(t, []Column{
 		{Name: "full", Kind: YesNo, Categories: []string{"no", "yes"}, Mean: 0.25},
@@ -100,7 +100,7 @@ func TestDates(t *testing.T) {
 	all := made(t, "day,at,y", 40, func(i int) string {
 		return fmt.Sprintf("2024-01-%02d,2024-03-01T%02d:30,%d", 1+i%20, i%24, i)
 	})
-	columns, err := all.Columns("y", Options{})
+	columns, err := all.Columns([]string{"y"}, Options{})
 	require.NoError(t, err)
 	assert.Equal(t, []Kind{Date, Date}, []Kind{columns[0].Kind, columns[1].Kind})
 	const first = 19723 // days from 1970-01-01 to 2024-01-01, a Monday: 54·365 + 13 leap days
@@ -123,7 +123,7 @@ func TestDates(t *testing.T) {
 	require.NoError(t, err)
 	_, err = encode(columns, few)
 	assert.EqualError(t, err, `table: line 2, column "day": "soon" is not a date like 2006-01-02, as most are there (Category or Skip?)`)
-	columns, err = all.Columns("y", Options{Category: []string{"day"}})
+	columns, err = all.Columns([]string{"y"}, Options{Category: []string{"day"}})
 	require.NoError(t, err)
 	assert.Equal(t, Constant, columns[0].Kind, "of 20 values in two rows each")
 	assert.False(t, columns[0].Other, "ReadModel refuses a constant column with others")
@@ -134,7 +134,7 @@ func TestColumnsThatDoNotVary(t *testing.T) {
 	all := made(t, ",one,same,none,equal,there,id,huge,y", 30, func(i int) string {
 		return fmt.Sprintf("%d,7,a,,%s,%s,n%d,%de306,%d", i, []string{"5", "5.0"}[i%2], []string{"5", ""}[i%2], i, i, i)
 	})
-	columns, err := all.Columns("y", Options{Skip: []string{"huge"}, Category: []string{"id"}})
+	columns, err := all.Columns([]string{"y"}, Options{Skip: []string{"huge"}, Category: []string{"id"}})
 	require.NoError(t, err)
 	var kinds []Kind
 	for _, c := range columns {
@@ -142,7 +142,7 @@ func TestColumnsThatDoNotVary(t *testing.T) {
 	}
 	assert.Equal(t, []Kind{RowNames, Constant, Constant, Constant, Constant, Number, Constant, Skipped}, kinds)
 	assert.Equal(t, [][]float64{{5, 0}, {5, 1}}, encoded(t, columns, []string{"there"}, []string{"5"}, []string{""}))
-	_, err = all.Columns("y", Options{})
+	_, err = all.Columns([]string{"y"}, Options{})
 	assert.ErrorContains(t, err, `column "huge": the mean of the numbers is +Inf`)
 }
 

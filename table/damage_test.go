@@ -148,7 +148,7 @@ func TestWrongBytes(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, wrong, 1, "seed %d: %q", seed, data)
-		if _, err := got.Columns(names[0], table.Options{}); err != nil && !strings.Contains(err.Error(), "no column of numbers") {
+		if _, err := got.Columns(names[:1], table.Options{}); err != nil && !strings.Contains(err.Error(), "no column of numbers") {
 			assert.Regexp(t, place, err.Error())
 		}
 	}
@@ -171,6 +171,6 @@ func FuzzRead(f *testing.F) {
 		again, err := table.New(got.Names(), rows)
 		require.NoError(t, err)
 		same(t, got, again)
-		_, _ = got.Columns(got.Names()[0], table.Options{})
+		_, _ = got.Columns(got.Names()[:1], table.Options{})
 	})
 }

@@ -1,10 +1,11 @@
-// Package table learns a column of a table from the other columns.
+// Package table learns columns of a table, the targets, from the other columns.
 //
 //	t, err := table.Read(file, table.ReadOptions{})
 //	rest, held := t.Split(0.2, src)
-//	m, err := table.Fit(ctx, rest, "price", table.Options{}, src)
-//	score, err := m.Score(held) // the errors at rows that Fit has not seen
-//	p, err := m.Predict(more, 0.9)
+//	m, err := table.Fit(ctx, rest, []string{"price"}, table.Options{}, src)
+//	score, err := m.Score(held) // score["price"] has the errors at rows that Fit has not seen
+//	p, err := m.Predict(more, 0.05, 0.95)
+//	price := p.Numbers["price"] // price.Mean, and price.Quantiles[0] and [1], a band of 90 %
 //	columns, err := m.Explain(held, src) // what it loses without each
 //	err = m.Write(out)
 //
@@ -36,7 +37,8 @@
 // values, a value that Fit has not seen becomes the mean in a column of yes/no, and zeros in a
 // category.
 //
-// Targets are classes with Options.Classes, or if fewer than half of the targets are numbers. Fit
-// and Score leave out rows without a target. docs/learning.md has an example and the cases in which
-// Fit fails. Rows that depend on each other need Options.Group or Time, and Table.SplitBy.
+// A target has classes with Options.Classes, or if fewer than half of the values are numbers. A
+// target of classes has no other target beside it. Fit and Score leave out rows without a target.
+// docs/learning.md has an example and the cases in which Fit fails. Rows that depend on each other
+// need Options.Group or Time, and Table.SplitBy.
 package table

@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := table.Fit(context.Background(), t, "price", table.Options{}, rand.NewPCG(3, 4))
+	m, err := table.Fit(context.Background(), t, []string{"price"}, table.Options{}, rand.NewPCG(3, 4))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,10 +39,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := served.Predict(raw, 0.9)
+	p, err := served.Predict(raw, 0.05, 0.95)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.0f ± %.0f\n", p.Mean[0], p.Half[0])
-	// Output: 380 ± 2
+	price := p.Numbers["price"]
+	fmt.Printf("%.0f, from %.0f to %.0f\n", price.Mean[0], price.Quantiles[0][0], price.Quantiles[1][0])
+	// Output: 380, from 378 to 383
 }

@@ -21,7 +21,8 @@ type Importance struct {
 // Explain returns the permutation importance of each column from which the model predicts, the
 // largest first: by how much the mean squared error or the log-loss at the rows of t with a target
 // rises if the values of the column are permuted among the rows [Breiman 2001:
-// https://doi.org/10.1023/A:1010933404324]. The source src gives one permutation for each column.
+// https://doi.org/10.1023/A:1010933404324]. With several targets, squared errors are divided by the
+// variance of the target. The source src gives one permutation for each column.
 //
 // The importance of a column may be small because other columns tell the model as much. Explain
 // returns an error for a nil src, for fewer than two rows with a number or a known class as target,
@@ -34,13 +35,7 @@ func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 	if err != nil {
 		return nil, err
 	}
-	losses := func(x dense.Matrix[float64]) []float64 {
-		if m.Classes() != nil {
-			return m.predict(x, 0).losses(y)
-		}
-		// no bands
-		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y)
-	}
+	losses := func(x dense.Matrix[float64]) []float64 { return m.losses(m.predict(x), y) }
 	before, rng, from := losses(x), rand.New(src), 0
 	var all []Importance
 	for _, c := range m.columns {

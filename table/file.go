@@ -10,7 +10,7 @@ import (
 )
 
 type recipe struct {
-	Target  string
+	Targets []string
 	Columns []Column
 	Report  string
 	Model   *automl.Model[float64]
@@ -23,7 +23,7 @@ func (m *Model) Write(w io.Writer) error {
 	if m == nil || m.model == nil {
 		return errNoModel
 	}
-	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model})
+	return archive.Write[float64](w, "table", "table", recipe{m.targets, m.columns, m.report, m.model})
 }
 
 // ReadModel reads a model of Model.Write up to the end of r. On the same processor, with the same
@@ -39,7 +39,7 @@ func ReadModel(r io.Reader) (*Model, error) {
 	if err := checkColumns(p.Columns); err != nil {
 		return nil, err
 	}
-	m := &Model{p.Target, p.Columns, p.Report, p.Model}
+	m := &Model{p.Targets, p.Columns, p.Report, p.Model}
 	if p.Model == nil {
 		return nil, errors.New("table: the file has no model")
 	}
@@ -47,8 +47,8 @@ func ReadModel(r io.Reader) (*Model, error) {
 	if p.Model.Labels() != nil {
 		outputs = 1
 	}
-	if n := width(p.Columns); in != n || outputs != 1 {
-		return nil, fmt.Errorf("table: the columns of the file make %d columns of points, and its model has %d and %d targets", n, in, outputs)
+	if n := width(p.Columns); in != n || outputs != len(p.Targets) {
+		return nil, fmt.Errorf("table: the file has %d targets and columns that make %d columns of points, and its model has %d and %d", len(p.Targets), n, outputs, in)
 	}
 	return m, nil
 }

@@ -8,14 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -43,8 +41,8 @@ func fileOf(t testing.TB, m *Model) []byte {
 
 // bitsOf returns the bits of the predictions of rows.
 func bitsOf(m *Model, t *Table) string {
-	p := must.Have(m.Predict(t, 0.9))
-	return fmt.Sprintf("%x %x %x", p.Mean, p.Half, p.Probabilities.Data)
+	p := must.Have(m.Predict(t, 0.05, 0.95))
+	return fmt.Sprintf("%x %x", p.Numbers, p.Probabilities.Data)
 }
 
 // TestMain prints the predictions of a model and a table in files instead of tests, if the
@@ -65,7 +63,7 @@ func TestServedModel(t *testing.T) {
 		m := fitted(t, all, Options{})
 		again, err := ReadModel(bytes.NewReader(fileOf(t, m)))
 		require.NoError(t, err)
-		assert.Equal(t, []any{m.Target(), m.Columns(), m.Classes(), m.Report()}, []any{again.Target(), again.Columns(), again.Classes(), again.Report()})
+		assert.Equal(t, []any{m.Targets(), m.Columns(), m.Classes(), m.Report()}, []any{again.Targets(), again.Columns(), again.Classes(), again.Report()})
 		assert.Equal(t, fileOf(t, m), fileOf(t, again))
 
 		folder := t.TempDir()
@@ -89,12 +87,12 @@ func TestServedModel(t *testing.T) {
 
 // small returns a model of few rows, whose file is small.
 func small(t testing.TB, all *Table, classes bool) *Model {
-	m := &Model{target: "y", report: "small"}
+	m := &Model{targets: []string{"y"}, report: "small"}
 	var err error
-	m.columns, err = all.Columns("y", Options{})
+	m.columns, err = all.Columns([]string{"y"}, Options{})
 	require.NoError(t, err)
-	labels := must.Have(all.labels(7, classes))
-	rows := ridge.Block[float64]{X: must.Have(encode(m.columns, all)), Y: dense.Of(all.Len(), 1, must.Have(all.targets(7, labels)))}
+	labels := must.Have(all.labels("y", classes))
+	rows := ridge.Block[float64]{X: must.Have(encode(m.columns, all)), Y: must.Have(all.targets(m.targets, labels))}
 	found, err := automl.Fit(t.Context(), rows, automl.Options{Classes: len(labels), Labels: labels, Landmarks: 3}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	m.model = found.Model
@@ -111,7 +109,7 @@ func TestGoldenFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		target func(i int) string
 		want   []float64
-	}{"Numbers": {numbers, []float64{3.0049619148661444, 2.6287504747458916}}, "Classes": {classes, []float64{0.31951766210057786, 0.6804823378994223}}} {
+	}{"Numbers": {numbers, []float64{3.3315207879296542, 2.480771533216145, 5.478246080025441}}, "Classes": {classes, []float64{0.4868830172539146, 0.5131169827460854}}} {
 		all := mixed(t, c.target)
 		path := filepath.Join("testdata", name+".safetensors")
 		if *update {
@@ -122,9 +120,13 @@ func TestGoldenFiles(t *testing.T) {
 		m, err := ReadModel(bytes.NewReader(data))
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(data, fileOf(t, m)))
-		p, err := m.Predict(all.filter(func(i int) bool { return i == 5 }), 0.9)
+		p, err := m.Predict(all.filter(func(i int) bool { return i == 5 }), 0.05, 0.95)
 		require.NoError(t, err)
-		assert.InDeltaSlice(t, c.want, slices.Concat(p.Mean, p.Half, p.Probabilities.Data), 1e-11, name)
+		got := p.Probabilities.Data
+		if y, ok := p.Numbers["y"]; ok {
+			got = []float64{y.Mean[0], y.Quantiles[0][0], y.Quantiles[1][0]}
+		}
+		assert.InDeltaSlice(t, c.want, got, 1e-11, name)
 	}
 }
 
@@ -132,13 +134,14 @@ func TestGoldenFiles(t *testing.T) {
 func TestPartsThatDoNotFit(t *testing.T) {
 	file := fileOf(t, small(t, mixed(t, numbers), false))
 	for _, c := range []struct{ key, value, want string }{
-		{"table.columns.2.kind", "text", "table: the columns of the file make"},
-		{"table.columns.2.kind", "date", "table: the columns of the file make"},
+		{"table.columns.2.kind", "text", "table: the file has 1 targets and columns that make"},
+		{"table.columns.2.kind", "date", "table: the file has 1 targets and columns that make"},
 		{"table.columns.2.kind", "dates", `table: the column "size" of the file is no column of kind "dates"`},
 		{"table.columns.2.mean", "NaN", `table: the column "size" of the file`},
 		{"table.model", "nil", "table: metadata:"},
 		{"table.model", "Classifier", `"Classifier", which is unknown`},
-		{"table.target", "", ""},
+		{"table.targets.0", "", ""},
+		{"table.targets", "2", "table: "},
 	} {
 		data, err := archive.Changed(file, func(f *safetensors.File) { f.Metadata[c.key] = c.value })
 		require.NoError(t, err)
@@ -149,7 +152,7 @@ func TestPartsThatDoNotFit(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, c.want, c)
 	}
-	data, err := archive.Marshal[float64]("table", "table", recipe{Target: "y"})
+	data, err := archive.Marshal[float64]("table", "table", recipe{Targets: []string{"y"}})
 	require.NoError(t, err)
 	_, err = ReadModel(bytes.NewReader(data))
 	assert.ErrorContains(t, err, "table: the file has no model")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -44,10 +45,10 @@ type Options struct {
 	Progress func(done, total int, family string)
 }
 
-// Model predicts a column of a table of texts, the target, from the other columns. A Model never
+// Model predicts columns of a table of texts, the targets, from the other columns. A Model never
 // changes, so that goroutines may share a Model.
 type Model struct {
-	target  string
+	targets []string
 	columns []Column
 	report  string
 	model   *automl.Model[float64]
@@ -55,48 +56,62 @@ type Model struct {
 
 const least = 20
 
-// Fit learns to predict the column target of t from the other columns, as the package documentation
-// describes. Fit converts the columns to numbers and passes them, with the random source src, to
-// automl.Fit, which takes most of the time of Fit. If ctx ends, Fit returns the error of ctx, and
-// the best model so far or nil.
+// Fit learns to predict the columns of t with the names in targets, one column of classes or any
+// number of numeric columns, from the other columns, as the package documentation describes. Fit
+// converts the columns to numbers and passes them, with the random source src, to automl.Fit, which
+// takes most of the time of Fit. If ctx ends, Fit returns the error of ctx, and the best model so
+// far or nil.
 //
-// Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
-// is not a column or does not vary, for options that name the target or a column that t lacks, for
-// Group and Time together, for a column in o.Log that is not numeric, for a table without columns
-// to learn from, and where automl.Fit does. If a text does not fit the kind of the column, such as
-// a word among numbers, the error of Fit names the line, the column and the text.
-func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
+// Fit returns an error for a nil argument, for fewer than 20 rows with all targets, for no targets,
+// for a target that is not a column, is there twice or does not vary, for classes beside another
+// target, for options that name a target or a column that t lacks, for Group and Time together, for
+// a column in o.Log that is not numeric, for a table without columns to learn from, and where
+// automl.Fit does. If a text does not fit the kind of the column, such as a word among numbers, the
+// error of Fit names the line, the column and the text.
+func Fit(ctx context.Context, t *Table, targets []string, o Options, src rand.Source) (*Model, error) {
 	if err := argument.Context("table", ctx); err != nil {
 		return nil, err
 	}
 	if src == nil {
 		return nil, errors.New("table: src is nil, want a source of randomness")
 	}
-	told, at, err := t.told(target)
+	told, err := t.told(targets)
 	if err != nil {
 		return nil, err
 	}
 	if n := len(told.rows); n < least {
 		return nil, fmt.Errorf("table: %d rows with a target, want at least %d", n, least)
 	}
-	labels, err := told.labels(at, o.Classes)
-	if err != nil {
-		return nil, err
+	var labels []string
+	for _, target := range targets {
+		if labels, err = told.labels(target, o.Classes); err != nil {
+			return nil, err
+		}
+		if labels != nil && len(targets) > 1 {
+			return nil, fmt.Errorf("table: the target %q has classes, want no other target beside it in %q", target, targets)
+		}
 	}
-	m := &Model{target: target}
-	if m.columns, err = told.columns(at, o); err != nil {
+	m := &Model{targets: slices.Clone(targets)}
+	if m.columns, err = told.columns(targets, o); err != nil {
 		return nil, err
 	}
 	x, err := encode(m.columns, told)
 	if err != nil {
 		return nil, err
 	}
-	y, err := told.targets(at, labels)
+	y, err := told.targets(targets, labels)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Min(y) == slices.Max(y) {
-		return nil, fmt.Errorf("table: column %q is %.40q in all rows to learn from, want a target that varies", target, told.rows[0][at])
+	notes := ""
+	for j, target := range targets {
+		own := column(y, j)
+		if slices.Min(own) == slices.Max(own) {
+			return nil, fmt.Errorf("table: column %q is %.40q in all rows to learn from, want a target that varies", target, told.rows[0][slices.Index(t.names, target)])
+		}
+		if labels == nil {
+			notes += maybeClasses(target, own)
+		}
 	}
 	groups, err := told.groups(o)
 	if err != nil {
@@ -106,7 +121,7 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 	if err != nil {
 		return nil, err
 	}
-	found, err := automl.Fit(ctx, ridge.Block[float64]{X: x, Y: dense.Of(len(y), 1, y), Weights: weights}, automl.Options{
+	found, err := automl.Fit(ctx, ridge.Block[float64]{X: x, Y: y, Weights: weights}, automl.Options{
 		Classes: len(labels), Labels: labels, Groups: groups, Forward: o.Time != "", HeavyTails: o.HeavyTails, Progress: o.Progress,
 	}, src)
 	if err != nil {
@@ -116,21 +131,19 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 		return nil, err
 	}
 	m.model = found.Model
-	m.report = fmt.Sprintf("%s from %d columns of points.\n", target, x.Cols)
+	m.report = fmt.Sprintf("%s from %d columns of points.\n", strings.Join(targets, ", "), x.Cols)
 	if gone := len(t.rows) - len(told.rows); gone > 0 {
 		m.report += fmt.Sprintf("%d rows without a target are left out.\n", gone)
 	}
-	if labels == nil {
-		m.report += maybeClasses(target, y)
-	}
-	m.report += found.Report.String()
+	m.report += notes + found.Report.String()
 	return m, err
 }
 
 // labels returns the classes of a target in the order of their numbers and texts, or nil for
 // numbers.
-func (t *Table) labels(at int, classes bool) ([]string, error) {
+func (t *Table) labels(target string, classes bool) ([]string, error) {
 	var labels []string
+	at := slices.Index(t.names, target)
 	numbers, wrongRow := 0, -1
 	for i, row := range t.rows {
 		if _, ok := number(row[at]); ok {
@@ -154,24 +167,27 @@ func (t *Table) labels(at int, classes bool) ([]string, error) {
 	return slices.Compact(labels), nil
 }
 
-// targets returns the numbers of a target, or the classes as indices of labels, where -1 stands for
-// an unknown class.
-func (t *Table) targets(at int, labels []string) ([]float64, error) {
+// targets returns the numbers of the targets, or the classes as indices of labels, where -1 stands
+// for an unknown class.
+func (t *Table) targets(targets, labels []string) (dense.Matrix[float64], error) {
 	index := make(map[string]int)
 	for k, label := range labels {
 		index[label] = k
 	}
-	y := make([]float64, len(t.rows))
-	for i, row := range t.rows {
-		v, ok := number(row[at])
-		if k, known := index[row[at]]; known {
-			v = float64(k)
-		} else if labels != nil {
-			v = -1
-		} else if !ok {
-			return nil, wrong(t.lines[i], t.names[at], row[at], "a finite number, which the targets of the model are")
+	y := dense.New[float64](len(t.rows), len(targets))
+	for j, target := range targets {
+		at := slices.Index(t.names, target)
+		for i, row := range t.rows {
+			v, ok := number(row[at])
+			if k, known := index[row[at]]; known {
+				v = float64(k)
+			} else if labels != nil {
+				v = -1
+			} else if !ok {
+				return y, wrong(t.lines[i], target, row[at], "a finite number, which the targets of the model are")
+			}
+			y.Set(i, j, v)
 		}
-		y[i] = v
 	}
 	return y, nil
 }
@@ -191,8 +207,8 @@ func maybeClasses(name string, y []float64) string {
 	return fmt.Sprintf("%s is whole numbers from %v to %v, learnt as numbers. Options.Classes makes them classes.\n", name, y[0], y[len(y)-1])
 }
 
-// Target returns the name of the column that the model predicts.
-func (m *Model) Target() string { return m.target }
+// Targets returns the names of the columns that the model predicts.
+func (m *Model) Targets() []string { return slices.Clone(m.targets) }
 
 // Columns returns the columns that the model uses or leaves out.
 func (m *Model) Columns() []Column {

@@ -16,67 +16,104 @@ var errNoModel = errors.New("table: the model is zero, want one of Fit or ReadMo
 
 // Predictions has what Model.Predict predicts for the rows of a table.
 type Predictions struct {
-	// For a numeric target, Mean[i] is the prediction for row i, and the band of row i is from
-	// Mean[i] − Half[i] to Mean[i] + Half[i].
-	Mean, Half []float64
+	// Numbers has the predictions of each numeric target, by the name of the target.
+	Numbers map[string]Numbers
 
 	// For classes, the element (i, c) of Probabilities is the predicted probability that row i has
 	// the class Classes()[c] of the model.
 	Probabilities dense.Matrix[float64]
 }
 
-// Predict predicts the target for each row of t, where t needs only the columns from which the
-// model predicts, in any order. The band of a prediction contains a numeric target with the
-// probability level; predictions of classes do not depend on level. Predict returns an error for a
+// Numbers has the predictions of a numeric target for the rows of a table.
+type Numbers struct {
+	Mean      []float64   // Mean[i] is the prediction for row i
+	Quantiles [][]float64 // Quantiles[k][i] is the quantile of the k-th level of Predict for row i
+}
+
+// Predict predicts the targets for each row of t, where t needs only the columns from which the
+// model predicts, in any order. For numeric targets, Predict also returns the quantiles of the
+// levels: a target is below the quantile of a level with the probability level, as
+// automl.Model.Quantiles describes, so that a band of 90 % is between the quantiles of the levels
+// 0.05 and 0.95. Predictions of classes do not depend on levels. Predict returns an error for a
 // zero model, a nil t, a level that is not between 0 and 1, a column that t lacks, and a text that
 // does not have the kind of the column.
-func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
+func (m *Model) Predict(t *Table, levels ...float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil:
 		return nil, errNoModel
 	case t == nil:
 		return nil, errors.New("table: the table is nil")
-	case !(level > 0 && level < 1):
-		return nil, fmt.Errorf("table: level = %v, want a number between 0 and 1", level)
+	}
+	for k, level := range levels {
+		if !(level > 0 && level < 1) {
+			return nil, fmt.Errorf("table: levels[%d] = %v, want a number between 0 and 1", k, level)
+		}
 	}
 	x, err := encode(m.columns, t)
 	if err != nil {
 		return nil, err
 	}
-	return m.predict(x, level), nil
+	return m.predict(x, levels...), nil
 }
 
-func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
+func (m *Model) predict(x dense.Matrix[float64], levels ...float64) *Predictions {
 	if m.Classes() != nil {
 		return &Predictions{Probabilities: m.model.Probabilities(dense.Matrix[float64]{}, x)}
 	}
-	mean, half := m.model.Band(x, level)
-	return &Predictions{Mean: mean.Data, Half: half.Data}
+	mean := m.model.Mean(dense.Matrix[float64]{}, x)
+	var quantiles []dense.Matrix[float64]
+	if len(levels) > 0 {
+		quantiles = m.model.Quantiles(x, levels...)
+	}
+	p := &Predictions{Numbers: make(map[string]Numbers)}
+	for j, target := range m.targets {
+		own := Numbers{Mean: column(mean, j)}
+		for _, q := range quantiles {
+			own.Quantiles = append(own.Quantiles, column(q, j))
+		}
+		p.Numbers[target] = own
+	}
+	return p
 }
 
-func (p *Predictions) losses(y []float64) []float64 {
-	loss := make([]float64, len(y))
-	for i, v := range y {
-		switch {
-		case p.Mean != nil:
-			loss[i] = (v - p.Mean[i]) * (v - p.Mean[i])
-		case v < 0:
-			loss[i] = math.NaN()
-		default:
-			loss[i] = -math.Log(max(p.Probabilities.At(i, int(v)), math.SmallestNonzeroFloat64))
+func column(x dense.Matrix[float64], j int) []float64 { return x.ColRange(j, j+1).Clone().Data }
+
+// losses returns the log-losses of rows, or their squared errors. With several targets, these are
+// means of squared errors, each over the variance of the target.
+func (m *Model) losses(p *Predictions, y dense.Matrix[float64]) []float64 {
+	loss := make([]float64, y.Rows)
+	for j, target := range m.targets {
+		own, unit := column(y, j), 1.0
+		if variance := stat.PopVariance(own, nil); len(m.targets) > 1 && variance > 0 {
+			unit = float64(len(m.targets)) * variance
+		}
+		for i, v := range own {
+			switch {
+			case p.Numbers != nil:
+				e := v - p.Numbers[target].Mean[i]
+				loss[i] += e * e / unit
+			case v < 0:
+				loss[i] = math.NaN()
+			default:
+				loss[i] = -math.Log(max(p.Probabilities.At(i, int(v)), math.SmallestNonzeroFloat64))
+			}
 		}
 	}
 	return loss
 }
 
-// Score says how far predictions of a model are from the targets of the rows of a table.
+// Score says how far predictions of a model are from a target of the rows of a table.
 type Score struct {
-	Rows int // the number of rows with a target
+	Rows int // the number of rows with all targets
 
 	// For numeric targets, RMSE is the root mean square error of predictions, with the standard
 	// error StdErr, Deviation the root mean square distance of the targets from the mean target,
-	// Inside the share of the targets in bands of 90 %, and Width the mean width of the bands.
-	RMSE, StdErr, Deviation, Inside, Width float64
+	// Inside the share of the targets in bands of 90 %, Below the share of targets below the
+	// bands, and Width the mean width of the bands. CRPS, the continuous ranked probability score,
+	// is the mean over rows and over the levels q = 0.05, 0.10 … 0.95 of
+	// 2·max(q·(y − Q), (q − 1)·(y − Q)) for the target y and the quantile Q of the level q; for
+	// quantiles that all are one number, CRPS is the mean distance of the targets from the number.
+	RMSE, StdErr, Deviation, Inside, Below, Width, CRPS float64
 
 	// For classes, LogLoss is the mean of −log of the predicted probabilities of the true classes,
 	// with the standard error StdErr, and Right is the share of the rows whose true class has the
@@ -89,59 +126,84 @@ type Score struct {
 	classes bool
 }
 
-// Score compares the predictions of the model with the targets of t, and leaves out rows without a
-// target. If Fit has not seen the rows of t, Score estimates how well the model predicts new rows.
-// Score returns an error for a zero model, a nil t, a t without values of the target, a column of
-// the model that t lacks, and a text that does not have the kind of the column.
-func (m *Model) Score(t *Table) (Score, error) {
+// Score compares the predictions of the model with the targets of t, and leaves out rows without
+// one of the targets. Score returns a Score of each target by the name of the target. If Fit has
+// not seen the rows of t, Score estimates how well the model predicts new rows. Score returns an
+// error for a zero model, a nil t, a t without rows with all targets, a column of the model that t
+// lacks, and a text that does not have the kind of the column.
+func (m *Model) Score(t *Table) (map[string]Score, error) {
 	x, y, err := m.points(t)
 	if err != nil {
-		return Score{}, err
+		return nil, err
 	}
-	const level = 0.9
-	n, p := float64(len(y)), m.predict(x, level)
-	s := Score{Rows: len(y), classes: m.Classes() != nil}
-	losses := p.losses(y)
-	if !s.classes {
-		square, deviation := stat.PopMeanStdDev(losses, nil)
-		s.RMSE, s.Deviation = math.Sqrt(square), math.Sqrt(stat.PopVariance(y, nil))
-		// The standard error of a root is that of the square divided by twice the root.
-		s.StdErr = deviation / math.Sqrt(n) / (2 * max(s.RMSE, math.SmallestNonzeroFloat64))
-		for i, v := range y {
-			s.Width += 2 * p.Half[i] / n
-			if math.Abs(v-p.Mean[i]) <= p.Half[i] {
-				s.Inside += 1 / n
-			}
+	var levels []float64
+	for k := range 19 {
+		levels = append(levels, float64(k+1)/20)
+	}
+	p, all := m.predict(x, levels...), make(map[string]Score)
+	if m.Classes() != nil {
+		all[m.targets[0]] = scoreOfClasses(p.Probabilities, y.Data, m.losses(p, y))
+		return all, nil
+	}
+	for j, target := range m.targets {
+		all[target] = p.Numbers[target].score(column(y, j), levels)
+	}
+	return all, nil
+}
+
+// score compares numbers with the targets y. The first and the last level are of bands of 90 %.
+func (p Numbers) score(y, levels []float64) Score {
+	s, n := Score{Rows: len(y)}, float64(len(y))
+	squares, low, high := make([]float64, len(y)), p.Quantiles[0], p.Quantiles[len(levels)-1]
+	for i, v := range y {
+		squares[i] = (v - p.Mean[i]) * (v - p.Mean[i])
+		s.Width += (high[i] - low[i]) / n
+		switch {
+		case v < low[i]:
+			s.Below += 1 / n
+		case v <= high[i]:
+			s.Inside += 1 / n
 		}
-		return s, nil
+		for k, level := range levels {
+			e := v - p.Quantiles[k][i]
+			s.CRPS += 2 * max(level*e, (level-1)*e) / n / float64(len(levels))
+		}
 	}
+	square, deviation := stat.PopMeanStdDev(squares, nil)
+	s.RMSE, s.Deviation = math.Sqrt(square), math.Sqrt(stat.PopVariance(y, nil))
+	// The standard error of a root is that of the square divided by twice the root.
+	s.StdErr = deviation / math.Sqrt(n) / (2 * max(s.RMSE, math.SmallestNonzeroFloat64))
+	return s
+}
+
+func scoreOfClasses(probabilities dense.Matrix[float64], y, losses []float64) Score {
+	s := Score{Rows: len(y), classes: true, LogLoss: math.NaN(), StdErr: math.NaN()}
 	losses = slices.DeleteFunc(losses, math.IsNaN)
 	s.Unknown = len(y) - len(losses)
-	s.LogLoss, s.StdErr = math.NaN(), math.NaN()
 	if known := float64(len(losses)); known > 0 {
 		mean, deviation := stat.PopMeanStdDev(losses, nil)
 		s.LogLoss, s.StdErr = mean, deviation/math.Sqrt(known)
 	}
 	right := 0
 	for i, c := range y {
-		if c >= 0 && p.Probabilities.At(i, int(c)) == slices.Max(p.Probabilities.Row(i)) {
+		if c >= 0 && probabilities.At(i, int(c)) == slices.Max(probabilities.Row(i)) {
 			right++
 		}
 	}
-	s.Right = float64(right) / n
-	return s, nil
+	s.Right = float64(right) / float64(len(y))
+	return s
 }
 
-func (m *Model) points(t *Table) (x dense.Matrix[float64], y []float64, err error) {
+func (m *Model) points(t *Table) (x, y dense.Matrix[float64], err error) {
 	if m == nil || m.model == nil {
-		return x, nil, errNoModel
+		return x, y, errNoModel
 	}
-	told, at, err := t.told(m.target)
+	told, err := t.told(m.targets)
 	if err == nil && len(told.rows) == 0 {
-		err = fmt.Errorf("table: no row has a target in column %q", m.target)
+		err = fmt.Errorf("table: no row has all targets %q", m.targets)
 	}
 	if err == nil {
-		y, err = told.targets(at, m.Classes())
+		y, err = told.targets(m.targets, m.Classes())
 	}
 	if err == nil {
 		x, err = encode(m.columns, told)
@@ -152,8 +214,8 @@ func (m *Model) points(t *Table) (x dense.Matrix[float64], y []float64, err erro
 // String returns the numbers in the Score as a text of one line.
 func (s Score) String() string {
 	if !s.classes {
-		return fmt.Sprintf("RMSE %s (%s for the mean), %.1f %% in the bands of 90 %%, mean width of bands %s",
-			plusMinus(s.RMSE, s.StdErr), significant(s.Deviation, s.Deviation, 3), 100*s.Inside, significant(s.Width, s.Width, 3))
+		return fmt.Sprintf("RMSE %s (%s for the mean), CRPS %s, %.1f %% in the bands of 90 %%, mean width of bands %s", plusMinus(s.RMSE, s.StdErr),
+			significant(s.Deviation, s.Deviation, 3), significant(s.CRPS, s.CRPS, 3), 100*s.Inside, significant(s.Width, s.Width, 3))
 	}
 	text := fmt.Sprintf("%.1f %% of the classes right", 100*s.Right)
 	if s.Unknown < s.Rows {

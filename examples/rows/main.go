@@ -26,10 +26,10 @@ func main() {
 
 	found := must(automl.Fit(ctx, ridge.Block[float64]{X: x, Y: y}, automl.Options{}, src)) // x is n×d, y is n×1
 	fmt.Print(found.Report)                                                                 // what was tried, and errors at held-out rows
-	mean, half := found.Model.Band(z, 0.9)                                                  // bands that hold 90 % of new targets
+	q := found.Model.Quantiles(z, 0.05, 0.5, 0.95)                                          // 90 % of new targets are in q[0] to q[2]
 
 	for i := range z.Rows {
-		fmt.Printf("%.2f ± %.2f, measured %.2f\n", mean.At(i, 0), half.At(i, 0), measured.At(i, 0))
+		fmt.Printf("%.2f, from %.2f to %.2f, measured %.2f\n", q[1].At(i, 0), q[0].At(i, 0), q[2].At(i, 0), measured.At(i, 0))
 	}
 }
 

@@ -23,11 +23,11 @@ import (
 
 const about = `table learns a column of a CSV file from the other columns, prints the errors at a fifth of the rows that it holds out,
 and writes the model to a file:
-    table -data FILE -target COLUMN -out MODEL
+    table -data FILE -target COLUMNS -out MODEL
 
 Another process reads the model, and prints predictions of raw rows as CSV, or the errors at rows with a target, or the
-importances of the columns. Numbers have a mean and the half width of a band that holds 90 % of the targets. Classes have
-probabilities:
+importances of the columns. Numbers have a mean and the quantiles of 0.05 and 0.95, between which 90 % of the targets are.
+Classes have probabilities:
     table -model MODEL -predict FILE
     table -model MODEL -score FILE
     table -model MODEL -explain FILE
@@ -44,21 +44,22 @@ Of a target with a long tail, put the logarithm into the file.`
 func main() { cli.Main("table", run) }
 
 type settings struct {
-	data, target, out, houses string
-	model, predict            string
-	score, explain            string
-	read                      table.ReadOptions
-	fit                       table.Options
-	rows, seconds             int
-	last                      bool
-	seed                      uint64
+	data, out, houses string
+	targets           []string
+	model, predict    string
+	score, explain    string
+	read              table.ReadOptions
+	fit               table.Options
+	rows, seconds     int
+	last              bool
+	seed              uint64
 }
 
 func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("table")
 	fs.InputVar(&s.data, "data", "", "file", "CSV file to use for houses that are made up")
-	fs.StringVar(&s.target, "target", "", "name of the `column` to predict; price for houses")
+	fs.Func("target", "`columns` to predict: one of classes, or names of numeric columns with commas between them; price for houses", list(&s.targets))
 	fs.BoolVar(&s.fit.Classes, "classes", "the numbers of the target are classes")
 	fs.Func("comma", "`character` between values, or \\t for a tab; a comma if not given. Beside ; numbers may have decimal commas", separator(&s.read.Comma))
 	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.fit.Category))
@@ -86,11 +87,11 @@ func run(args []string, stdout io.Writer) error {
 		return errors.New("-predict, -score and -explain need -model, and -model needs one of them")
 	case s.model != "":
 		return s.serve(stdout)
-	case s.data == "" && s.target != "":
-		return fmt.Errorf("-target %q without -data", s.target)
+	case s.data == "" && s.targets != nil:
+		return fmt.Errorf("-target %q without -data", s.targets)
 	case s.data == "" && (s.fit.Classes || s.read.Comma != 0):
 		return errors.New("-classes or -comma without -data")
-	case s.data != "" && s.target == "":
+	case s.data != "" && s.targets == nil:
 		return errors.New("-data without -target, want the name of the column to predict")
 	}
 	return s.learn(stdout)
@@ -103,7 +104,7 @@ func (s settings) learn(stdout io.Writer) error {
 	if s.data != "" {
 		t, err = s.open(s.data)
 	} else {
-		s.data, s.target = "houses", "price"
+		s.data, s.targets = "houses", []string{"price"}
 		t, err = s.makeHouses(src)
 	}
 	if err != nil {
@@ -123,7 +124,7 @@ func (s settings) learn(stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
-	columns, err := rest.Columns(s.target, s.fit)
+	columns, err := rest.Columns(s.targets, s.fit)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
@@ -141,16 +142,15 @@ func (s settings) learn(stdout io.Writer) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.seconds)*time.Second)
 		defer cancel()
 	}
-	m, err := table.Fit(ctx, rest, s.target, s.fit, src)
+	m, err := table.Fit(ctx, rest, s.targets, s.fit, src)
 	if err != nil && (m == nil || ctx.Err() == nil) {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
-	score, err := m.Score(held)
-	if err != nil {
-		return fmt.Errorf("%s: the rows held out: %w", s.data, err)
-	}
-	if _, err := fmt.Fprintf(stdout, "\n%s\nAt the %d rows held out: %v.\n", m.Report(), score.Rows, score); err != nil {
+	if _, err := fmt.Fprintf(stdout, "\n%s\n", m.Report()); err != nil {
 		return err
+	}
+	if err := scores("At the %d rows held out: ", m, held, stdout); err != nil {
+		return fmt.Errorf("%s: the rows held out: %w", s.data, err)
 	}
 	return cli.Save(stdout, "model", s.out, func(path string) error { return cli.Write(path, m.Write) })
 }
@@ -210,11 +210,23 @@ func (s settings) serve(stdout io.Writer) error {
 }
 
 func score(m *table.Model, t *table.Table, w io.Writer) error {
-	score, err := m.Score(t)
-	if err != nil {
-		return err
+	return scores("At %d rows: ", m, t, w)
+}
+
+// scores prints a line for each target, after a text with the number of rows.
+func scores(where string, m *table.Model, t *table.Table, w io.Writer) error {
+	all, err := m.Score(t)
+	targets := m.Targets()
+	for _, target := range targets {
+		if score := all[target]; err == nil {
+			if len(targets) > 1 {
+				_, err = fmt.Fprint(w, target, ": ")
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(w, where+"%v.\n", score.Rows, score)
+			}
+		}
 	}
-	_, err = fmt.Fprintf(w, "At %d rows: %v.\n", score.Rows, score)
 	return err
 }
 
@@ -232,22 +244,27 @@ func (s settings) importances(m *table.Model, t *table.Table, w io.Writer) error
 }
 
 func predict(m *table.Model, t *table.Table, w io.Writer) error {
-	p, err := m.Predict(t, 0.9)
+	p, err := m.Predict(t, 0.05, 0.95)
 	if err != nil {
 		return err
 	}
 	lines := csv.NewWriter(w)
-	head := []string{m.Target(), "half width"}
-	if classes := m.Classes(); classes != nil {
-		head = classes
+	head := m.Classes()
+	if head == nil {
+		for _, target := range m.Targets() {
+			head = append(head, target, target+" 0.05", target+" 0.95")
+		}
 	}
 	_ = lines.Write(head) // lines.Error tells
 	for i := range t.Len() {
 		var numbers []float64
-		if p.Mean != nil {
-			numbers = []float64{p.Mean[i], p.Half[i]}
-		} else {
+		if p.Numbers == nil {
 			numbers = p.Probabilities.Row(i)
+		} else {
+			for _, target := range m.Targets() {
+				own := p.Numbers[target]
+				numbers = append(numbers, own.Mean[i], own.Quantiles[0][i], own.Quantiles[1][i])
+			}
 		}
 		var cells []string
 		for _, v := range numbers {

@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 	errors, found := strings.CutPrefix(score, "At 12 rows: ")
 	require.True(t, found)
 	assert.Contains(t, out, "At the 12 rows held out: "+errors)
-	assert.Len(t, predicted(t, "price,half width", "-model", model, "-predict", last), 12)
+	assert.Len(t, predicted(t, "price,price 0.05,price 0.95", "-model", model, "-predict", last), 12)
 
 	assert.Regexp(t, `(?m)^column +rise of the mean loss\n(.*\n)*area +\d+ ± \d`, clitest.Output(t, run, "-model", model, "-explain", houses))
 
@@ -83,10 +83,11 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	all, err := table.Read(&b, table.ReadOptions{})
 	require.NoError(t, err)
 	rest, held := all.Split(0.2, src)
-	m, err := table.Fit(t.Context(), rest, "price", table.Options{}, src)
+	m, err := table.Fit(t.Context(), rest, []string{"price"}, table.Options{}, src)
 	require.NoError(t, err)
-	s, err := m.Score(held)
+	scores, err := m.Score(held)
 	require.NoError(t, err)
+	s := scores["price"]
 	assert.Less(t, s.RMSE, 2.2*noise, "what is missing costs some")
 	assert.Less(t, 3*s.RMSE, s.Deviation)
 	assert.InDelta(t, 0.9, s.Inside, 4*math.Sqrt(0.09/50))
@@ -117,7 +118,7 @@ func TestErrors(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "y.model")
 	clitest.Output(t, run, "-data", path, "-target", "y", "-out", model)
 	for args, want := range map[string]string{
-		"-target y":                           `-target "y" without -data`,
+		"-target y":                           `-target ["y"] without -data`,
 		"-data main.go":                       "-data without -target",
 		"-comma ;":                            "-classes or -comma without -data",
 		"-comma ;;":                           "want one character",
@@ -128,6 +129,8 @@ func TestErrors(t *testing.T) {
 		"-data PATH -target y -time kind":     `mine.csv: table: line 2, column "kind": "a" is not a number or a date`,
 		"-data PATH -target y -weight kind":   `is not a weight, a number from 0 on`,
 		"-data PATH -target cost":             `mine.csv: table: no column "cost" to predict among`,
+		"-data PATH -target y,y":              `table: the target "y" is there twice`,
+		"-data PATH -target y,kind":           `table: the target "kind" has classes, want no other target beside it in ["y" "kind"]`,
 		"-data PATH -target y -comma ;":       `mine.csv: table: line 1, column 1: "size,kind,y" has no ';' between names`,
 		"-model PATH -predict PATH":           "mine.csv: table: safetensors:",
 		"-model main.go -score PATH":          "main.go: table: safetensors:",

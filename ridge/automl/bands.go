@@ -19,16 +19,60 @@ import (
 
 const noiseRows = 200
 
-// withBands gives the first part of a mixture bands from errors of the mixture, in units of the
-// deviations of the first part: at rows left out of fits to all rows, if all parts have such
-// errors, and otherwise at held-out rows. Errors h at held-out rows, in root mean squares, are
-// multiplied by √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all
-// rows. Unless the first part predicts logarithms, bands of boxes have one width, because a row has
-// a box of its own, and so have bands of groups, because other rows of the group make deviations
-// small.
-func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], error) {
+// place is where the quantiles of a target lie: the quantile of a score s is centre + unit·s, or,
+// for a target that is learnt as a logarithm, centre·(1 + unit·s) for s ≥ 0 and centre·exp(unit·s),
+// which is positive, for s < 0.
+type place struct {
+	centre, unit float64
+	logs         bool
+}
+
+// leastOfFirst, times the prediction of the first part, is the least centre of logarithms, because
+// other parts of a mixture can bring the prediction of the mixture below 0.
+const leastOfFirst = 0.25
+
+// placeOf returns the place of a target for the prediction of the mixture, and the prediction and
+// the deviation of the first part.
+func (b back) placeOf(mixed, first, deviation float64) place {
+	if b.Factor == 0 {
+		return place{mixed, deviation, false}
+	}
+	return place{max(mixed, leastOfFirst*first, math.SmallestNonzeroFloat64), deviation, true}
+}
+
+func (p place) score(y float64) float64 {
+	switch {
+	case !p.logs:
+		return (y - p.centre) / p.unit
+	case y >= p.centre:
+		return (y/p.centre - 1) / p.unit
+	}
+	return math.Log(max(y, math.SmallestNonzeroFloat64)/p.centre) / p.unit
+}
+
+func (p place) quantile(score float64) float64 {
+	switch {
+	case math.IsInf(score, 0) && (!p.logs || score > 0):
+		return score // also for a unit of 0
+	case !p.logs:
+		return p.centre + p.unit*score
+	case score >= 0:
+		return p.centre * (1 + p.unit*score)
+	}
+	return p.centre * math.Exp(p.unit*score)
+}
+
+// withQuantiles returns the scores from which a mixture has quantiles, ascending for each output,
+// and the first part with the units of scores, which are half widths of Band. The scores are those
+// of rows left out of fits to all rows, if all parts have such errors, and otherwise of held-out
+// rows. Errors h at held-out rows, in root mean squares, are multiplied by
+// √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all rows. Units are
+// deviations of the first part. Unless the first part predicts logarithms, boxes have one unit,
+// because a row has a box of its own, and so have groups, because other rows of the group make
+// deviations small.
+func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], dense.Matrix[float64], error) {
 	m, b, whole := all[0].Model, all[0].rows, true
-	var errors dense.Matrix[float64]
+	var errors, none dense.Matrix[float64]
 	for _, f := range all {
 		whole = whole && f.left.Rows > 0
 	}
@@ -53,51 +97,96 @@ func withBands[T dense.Float](s *search, found *choice, t task[T], all []fitted[
 			}
 		}
 	}
-	_, scales, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
+	_, deviations, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
 	if err != nil {
-		return nil, err
-	}
-	for i := range errors.Rows {
-		for j, e := range errors.Row(i) {
-			y := float64(b.Y.At(i, j))
-			if t.goal.logs && whole {
-				y = math.Exp(y)
-			}
-			if t.goal.logs {
-				own := 0.0 // the prediction of the first part
-				if whole {
-					own = y - all[0].left.At(i, j)
-				} else {
-					own = t.held.At(i, j)
-				}
-				scales.Row(i)[j] *= max(math.Abs(y-e)+math.Abs(y-e-own), math.SmallestNonzeroFloat64)
-			}
-		}
+		return nil, none, err
 	}
 	_, boxes := found.kernel.(kernels.Boxes)
-	bands := ridge.Bands[T]{Errors: errors, Relative: t.goal.logs || !boxes && s.Groups == nil}
+	bands := ridge.Bands[T]{Errors: dense.New[float64](1, b.Y.Cols), Relative: t.goal.logs || !boxes && s.Groups == nil}
+	for j := range bands.Errors.Data {
+		bands.Errors.Data[j] = 1
+	}
 	found.Bands = map[bool]string{true: relativeBands, false: equalBands}[bands.Relative]
-	for i, v := range errors.Data {
-		if errors.Data[i] = math.Abs(v); bands.Relative {
-			errors.Data[i] /= scales.Data[i]
+	y, scores := dense.Copy(dense.Matrix[float64]{}, b.Y), errors.Clone()
+	places := make([]place, len(y.Data))
+	for i := range y.Rows {
+		for j, e := range errors.Row(i) {
+			own, deviation := 0.0, 1.0 // the prediction of the first part
+			switch {
+			case whole && t.goal.logs:
+				y.Row(i)[j] = math.Exp(y.At(i, j))
+				fallthrough
+			case whole:
+				own = y.At(i, j) - all[0].left.At(i, j)
+			default:
+				own = t.held.At(i, j)
+			}
+			if bands.Relative {
+				deviation = deviations.At(i, j)
+			}
+			at := t.back[j].placeOf(y.At(i, j)-e, own, deviation)
+			places[i*y.Cols+j] = at
+			scores.Row(i)[j] = at.score(y.At(i, j))
 		}
 	}
-	if s.Groups != nil || found.Ended { // rows of a group tell of each other's noise
-	} else if logs, about, least, ok := noise(s.ctx, m, b, errors); ok {
-		found.Bands, bands.Errors, bands.Logs, bands.Least = noiseBands, about, logs, least
+	sizes := scores.Clone()
+	for i, v := range sizes.Data {
+		sizes.Data[i] = math.Abs(v)
 	}
-	found.Coverage = coverage(bands.Errors)
-	return m.WithBands(bands)
+	if s.Groups != nil || found.Ended { // rows of a group tell of each other's noise
+	} else if logs, noise, least, ok := noise(s.ctx, m, b, sizes); ok {
+		found.Bands, bands.Logs, bands.Least = noiseBands, logs, least
+		for i, v := range noise.Data {
+			scores.Data[i] /= v
+			places[i].unit *= v
+		}
+	}
+	found.assess(s, y, scores, places)
+	if s.Groups != nil { // rows of a group have errors of one sign, and few groups tell no asymmetry
+		for _, v := range scores.Data {
+			scores.Data = append(scores.Data, -v)
+		}
+		scores = dense.Of(2*scores.Rows, scores.Cols, scores.Data)
+	}
+	scores = dense.Transpose(none, scores)
+	for j := range scores.Rows {
+		slices.Sort(scores.Row(j))
+	}
+	m, err = m.WithBands(bands)
+	return m, scores, err
 }
 
-// noise learns the logarithms of the errors at the rows, with the map of m. It returns the errors
-// in units of the noise without each row, the least logarithms of this noise, and whether the
-// squares of log-errors about their means fall by more than two standard errors.
-func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Block[T], errors dense.Matrix[float64]) (logs *ridge.Model[T], ratios dense.Matrix[float64], least []float64, ok bool) {
-	if errors.Rows < noiseRows {
-		return nil, ratios, nil, false
+// quantile returns the quantile of a new score from n sorted scores: the score of rank
+// ⌊level·(n + 1)⌋ below the level ½, of rank ⌈level·(n + 1)⌉ above, and the mean of both at ½. For
+// a level without such a rank, but of at least ½/(n + 1) from 0 and 1, the quantile is the largest
+// size of all scores with the sign of the tail. For other levels, the quantile is ±Inf.
+func quantile(sorted []float64, level float64) float64 {
+	n := len(sorted)
+	at := level * float64(n+1)
+	// Rounding of the level and of the product changes no rank.
+	low, high := int(math.Floor(at*(1+0x1p-51))), int(math.Ceil(at*(1-0x1p-51)))
+	sign := math.Copysign(1, level-0.5)
+	switch {
+	case low >= 1 && high <= n && level == 0.5:
+		return (sorted[low-1] + sorted[high-1]) / 2
+	case low >= 1 && level < 0.5:
+		return sorted[low-1]
+	case high <= n && level > 0.5:
+		return sorted[high-1]
+	case min(at, float64(n+1)-at)*(1+0x1p-50) >= 0.5:
+		return sign * max(math.Abs(sorted[0]), math.Abs(sorted[n-1]))
 	}
-	y, ratios := dense.New[T](errors.Rows, errors.Cols), errors.Clone()
+	return math.Inf(int(sign))
+}
+
+// noise learns the logarithms of the errors at the rows, with the map of m. It returns the noise at
+// each row, learnt without the row, the least logarithms of this noise, and whether the squares of
+// log-errors about their means fall by more than two standard errors.
+func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Block[T], errors dense.Matrix[float64]) (logs *ridge.Model[T], noise dense.Matrix[float64], least []float64, ok bool) {
+	if errors.Rows < noiseRows {
+		return nil, noise, nil, false
+	}
+	y, noise := dense.New[T](errors.Rows, errors.Cols), errors.Clone()
 	squares := meanSquares(errors)
 	for i := range y.Rows {
 		for j, v := range errors.Row(i) {
@@ -107,13 +196,13 @@ func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Blo
 	rows.Y = y
 	logs, err := regress(ctx, m.Map(), rows, 0)
 	if err != nil {
-		return nil, ratios, nil, false
+		return nil, noise, nil, false
 	}
 	rest := dense.New[T](y.Rows, y.Cols)
 	for lo, hi := range interrupt.Ranges(ctx, y.Rows, patience*runtime.GOMAXPROCS(0)) {
 		part := rows.RowRange(lo, hi)
 		if _, err := logs.LeaveOneOut(rest.RowRange(lo, hi), part.X, part.Y, part.Weights); err != nil {
-			return nil, ratios, nil, false
+			return nil, noise, nil, false
 		}
 	}
 	level := dense.Copy(dense.Matrix[float64]{}, y)
@@ -124,12 +213,12 @@ func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Blo
 		gains[i] = meanSquare(level.Row(i))
 		for j, v := range rest.Row(i) {
 			gains[i] -= float64(v) * float64(v) / float64(errors.Cols)
-			ratios.Set(i, j, math.Exp(float64(v)))
+			noise.Set(i, j, math.Exp(float64(y.At(i, j)-v)))
 			least[j] = min(least[j], float64(y.At(i, j)-v))
 		}
 	}
 	mean, sd := stat.MeanStdDev(gains, nil)
-	return logs, ratios, least, mean > 2*sd/math.Sqrt(float64(len(gains)))
+	return logs, noise, least, mean > 2*sd/math.Sqrt(float64(len(gains)))
 }
 
 func meanSquares(x dense.Matrix[float64]) []float64 {
@@ -141,29 +230,41 @@ func meanSquares(x dense.Matrix[float64]) []float64 {
 	return squares
 }
 
-// coverage returns the share of the errors in bands of 90 %. The bands of each fifth of the rows
-// come from the errors of the other rows.
-func coverage(errors dense.Matrix[float64]) float64 {
-	const parts = 5
-	inside := 0.0
-	for j := range errors.Cols {
+// levels are those of the quantiles of which a score is the mean.
+var levels = func() (all []float64) {
+	for k := range 19 {
+		all = append(all, float64(k+1)/20)
+	}
+	return all
+}()
+
+// assess sets the coverage of bands of 90 % and the CRPS. The quantiles of each twentieth of the
+// rows come from the scores of the other rows.
+func (c *choice) assess(s *search, y, scores dense.Matrix[float64], places []place) {
+	const parts = 20
+	for j := range scores.Cols {
 		for k := range parts {
-			var own, others []float64
-			for i := range errors.Rows {
-				if i%parts == k {
-					own = append(own, errors.At(i, j))
-				} else {
-					others = append(others, errors.At(i, j))
+			var others []float64
+			for i := range scores.Rows {
+				if i%parts != k {
+					others = append(others, scores.At(i, j))
 				}
 			}
 			slices.Sort(others)
-			most := others[min(len(others), int(math.Ceil(0.9*float64(len(others)+1))))-1]
-			for _, e := range own {
-				if e <= most {
-					inside++
+			for i := k; i < scores.Rows; i += parts {
+				at, v, share := places[i*y.Cols+j], y.At(i, j), 1/float64(len(y.Data))
+				if at.quantile(quantile(others, 0.05)) <= v && v <= at.quantile(quantile(others, 0.95)) {
+					c.Coverage += share
+				}
+				for _, level := range levels {
+					e := v - at.quantile(quantile(others, level))
+					loss := 2 * share / float64(len(levels)) * max(level*e, (level-1)*e)
+					if y.Cols > 1 {
+						loss /= s.goals[0].unit[j]
+					}
+					c.CRPS += loss
 				}
 			}
 		}
 	}
-	return inside / float64(errors.Rows*errors.Cols)
 }

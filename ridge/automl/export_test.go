@@ -41,13 +41,14 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 	p := pick{&candidate{explored: &explored{family: new(family)}, goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
 	found := choice{learnt: learnt{space: at, kernel: k, ratio: 0.1}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
 	found.Folds = randomFolds
-	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all, folds: []fold{{train: make([]int, drawn.n)}}}
+	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all, folds: []fold{{train: make([]int, drawn.n)}}, goals: []*goal{newGoal(drawn.all)}}
 	t, f := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}
 	done, err := kernelFit(s, &found, t, &f)
+	var scores dense.Matrix[float64]
 	if err == nil && o.Classes == 0 {
-		f.Model, err = withBands(s, &found, t, []fitted[T]{f})
+		f.Model, scores, err = withQuantiles(s, &found, t, []fitted[T]{f})
 	}
-	return &Result[T]{&Model[T]{[]member[T]{f.member}}, found.Report}, done, err
+	return &Result[T]{&Model[T]{[]member[T]{f.member}, scores}, found.Report}, done, err
 }
 
 // First returns the part of the largest weight.
@@ -76,4 +77,40 @@ func LogisticSlopes(ctx context.Context, x, y dense.Matrix[float64], weights []f
 // Curves returns the rows of other, moved by the curves of x.
 func Curves(x, other dense.Matrix[float64]) (asRanks, asSquashed dense.Matrix[float64]) {
 	return moved(ranks(x), other), moved(squashed(x), other)
+}
+
+// Quantile returns a quantile of sorted scores.
+var Quantile = quantile
+
+// ErrorsWithout returns the errors of mixtures of two functions with the errors a and b, of which
+// each half is a fold.
+func ErrorsWithout(a, b []float64) []float64 {
+	n := len(a)
+	s := &search{members: 2, rows: ridge.Block[float64]{Y: dense.New[float64](n, 1), Weights: make([]float64, n)}, folds: make([]fold, 2)}
+	s.goals = []*goal{{unit: []float64{1}}}
+	for i := range n {
+		s.rows.Weights[i], s.tested = 1, append(s.tested, i)
+		s.folds[2*i/n].test = append(s.folds[2*i/n].test, i)
+	}
+	var pool []*candidate
+	for _, errors := range [][]float64{a, b} {
+		c := &candidate{held: dense.New[float64](n, 1)}
+		floats.SubTo(c.held.Data, s.rows.Y.Data, errors)
+		pool = append(pool, c)
+	}
+	return s.errorsWithout(pool).Data
+}
+
+// Factor returns the factor of exponentials for targets y and predictions f of their logarithms.
+func Factor(y, f []float64) float64 {
+	n := len(y)
+	s := &search{rows: ridge.Block[float64]{Y: dense.Of(n, 1, y), Weights: make([]float64, n)}}
+	logs := logarithms(dense.Of(n, 1, f))
+	for i := range n {
+		s.rows.Weights[i], s.tested = 1, append(s.tested, i)
+	}
+	s.goals = []*goal{{y: logs, mean: []float64{0}, unit: []float64{1}, logs: true}}
+	c := &candidate{explored: &explored{search: s}, goal: s.goals[0], scores: logs}
+	c.judge()
+	return c.back[0].Factor
 }

@@ -184,13 +184,13 @@ func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn 
 			first = t
 		}
 	}
+	m := new(Model[T])
 	if s.Classes == 0 {
 		var err error
-		if all[0].Model, err = withBands(s, &found, first, all); err != nil {
+		if all[0].Model, m.scores, err = withQuantiles(s, &found, first, all); err != nil {
 			return nil, err
 		}
 	}
-	m := new(Model[T])
 	for _, f := range all {
 		m.members = append(m.members, f.member)
 	}

@@ -38,10 +38,9 @@ func grouped[T dense.Float](groups int, classes bool, seed uint64) (ridge.Block[
 
 // inside returns the share of the targets in bands of 90 %.
 func inside[T dense.Float](m *automl.Model[T], b ridge.Block[T]) float64 {
-	mean, half := m.Band(b.X, 0.9)
-	in := 0.0
+	band, in := m.Quantiles(b.X, 0.05, 0.95), 0.0
 	for i, v := range b.Y.Data {
-		if math.Abs(float64(v-mean.Data[i])) <= float64(half.Data[i]) {
+		if band[0].Data[i] <= v && v <= band[1].Data[i] {
 			in += 1 / float64(b.Y.Rows)
 		}
 	}

@@ -23,23 +23,21 @@ func (c *candidate) judge() {
 		}
 	} else {
 		for j, b := range c.back {
-			sum, all := 0.0, 0.0
 			if g.logs {
 				y := dense.Copy(dense.Matrix[float64]{}, g.y.ColRange(j, j+1)).Data
 				b = back{1, g.mean[j] + g.unit[j]*(slices.Min(y)-1), g.mean[j] + g.unit[j]*(slices.Max(y)+1)}
 			}
+			sum, all := 0.0, 0.0
 			for at, i := range c.tested[:n] {
 				f := b.at(g.mean[j] + g.unit[j]*c.scores.At(at, j))
 				c.held.Set(at, j, f)
-				if g.logs {
-					sum += c.rows.Weights[i] * c.rows.Y.At(i, j) / f
-					all += c.rows.Weights[i]
-				}
+				sum += c.rows.Weights[i] * c.rows.Y.At(i, j)
+				all += c.rows.Weights[i] * f
 			}
-			for at := range n {
-				if g.logs { // the smearing factor
-					c.held.Row(at)[j] *= sum / all
-					b.Factor = sum / all
+			if g.logs { // The mean of targets over predictions is far off if one prediction is too small.
+				b.Factor = sum / all
+				for at := range n {
+					c.held.Row(at)[j] *= b.Factor
 				}
 			}
 			c.back[j] = b
@@ -122,6 +120,28 @@ func (s *search) mix(pool []*candidate) (all []pick) {
 	}
 	slices.SortStableFunc(all, func(a, b pick) int { return cmp.Compare(b.weight, a.weight) })
 	return all
+}
+
+// errorsWithout returns the errors at held-out rows, for each fold of the mixture that the other
+// folds choose from the pool: errors at rows that have chosen a mixture are too small.
+func (s *search) errorsWithout(pool []*candidate) dense.Matrix[float64] {
+	errors, from := dense.New[float64](len(s.tested), s.rows.Y.Cols), 0
+	for _, f := range s.folds {
+		own, end := *s, from+len(f.test)
+		own.rows.Weights = slices.Clone(s.rows.Weights)
+		for _, i := range f.test {
+			own.rows.Weights[i] = 0
+		}
+		picks := own.mix(pool)
+		for at := from; at < end; at++ {
+			copy(errors.Row(at), s.rows.Y.Row(s.tested[at]))
+			for _, p := range picks {
+				floats.AddScaled(errors.Row(at), -p.weight, p.held.Row(at))
+			}
+		}
+		from = end
+	}
+	return errors
 }
 
 // growth is the factor of λ from the fits outside of folds to a fit to n rows of classes, whose

@@ -46,16 +46,23 @@ func testMixture[T dense.Float](t *testing.T) {
 	require.NoError(t, r.Model.Write(&file))
 	again, err := automl.ReadModel[T](bytes.NewReader(file.Bytes()))
 	require.NoError(t, err)
-	mean, half := r.Model.Band(other.X, 0.9)
-	mean2, half2 := again.Band(other.X, 0.9)
-	assert.Equal(t, []dense.Matrix[T]{mean, half}, []dense.Matrix[T]{mean2, half2})
+	q := r.Model.Quantiles(other.X, 0.001, 0.05, 0.2, 0.5, 0.8, 0.95)
+	assert.Equal(t, q, again.Quantiles(other.X, 0.001, 0.05, 0.2, 0.5, 0.8, 0.95))
+	assert.PanicsWithValue(t, "automl: levels[1] = 0, want a number between 0 and 1", func() { again.Quantiles(other.X, 0.5, 0) })
+	assert.Panics(t, func() { again.Quantiles(other.X, math.NaN()) })
+	for i := range other.X.Rows {
+		for k := range q[1:] {
+			require.LessOrEqual(t, q[k].At(i, 0), q[k+1].At(i, 0))
+		}
+	}
 	in, out := again.Dims()
 	assert.Equal(t, []int{3, 1}, []int{in, out})
-	assert.PanicsWithValue(t, "automl: Probabilities of a model of numbers, want Mean", func() { again.Probabilities(mean, other.X) })
+	assert.PanicsWithValue(t, "automl: Probabilities of a model of numbers, want Mean", func() { again.Probabilities(q[0], other.X) })
 	for _, c := range []struct{ key, value, want string }{
 		{"mixture.parts.0.weight", "2", "automl: mixture: automl: weights of the parts of the file have the sum"},
 		{"mixture.parts.0.weight", "NaN", "automl: mixture: automl: part 0 of the file: numbers"},
 		{"mixture.parts", "0", "automl: "},
+		{"mixture.scores", "", "automl: "},
 	} {
 		data, err := archive.Changed(file.Bytes(), func(f *safetensors.File) { f.Metadata[c.key] = c.value })
 		require.NoError(t, err)
@@ -102,8 +109,46 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// Quantiles of levels without a rank among 20 scores are the largest size, and then ±Inf.
+func TestRanksOfQuantiles(t *testing.T) {
+	scores := make([]float64, 20)
+	for i := range scores {
+		scores[i] = float64(i + 1)
+	}
+	scores[0] = -30
+	for level, want := range map[float64]float64{
+		1.0 / 21: -30, 0.09: -30, 2.0 / 21: 2, 0.1: 2, 0.3: 6, 10.0 / 21: 10, 0.5: 10.5, 11.0 / 21: 11, 0.53: 12, 0.95: 20, 20.0 / 21: 20, 0.96: 30, 0.04: -30,
+		1 - 0.5/21: 30, 0.98: math.Inf(1), 0.02: math.Inf(-1),
+	} {
+		assert.Equal(t, want, automl.Quantile(scores, level), "level %v", level)
+	}
+}
+
+// Noise of one side has bands of unequal sides: exponential noise from 0.95 below the mean to 2
+// above.
+func TestUnequalSides(t *testing.T) {
+	skewed := func(seed uint64, n int) ridge.Block[float32] {
+		return uniform(n, 2, 1, seed, func(rng *rand.Rand, x, y []float32) { y[0] = 2*x[0] + float32(rng.ExpFloat64()) })
+	}
+	r, other := learn(t, skewed(1, 150), automl.Options{}), skewed(2, 1000)
+	mean, q := r.Model.Mean(dense.Matrix[float32]{}, other.X), r.Model.Quantiles(other.X, 0.05, 0.95)
+	assert.Greater(t, q[1].At(0, 0)-mean.At(0, 0), 1.4*(mean.At(0, 0)-q[0].At(0, 0)))
+	assert.InDelta(t, 0.9, inside(r.Model, other), 4*math.Sqrt(0.09/150))
+	assert.InDelta(t, 0.9, r.Coverage, 4*math.Sqrt(0.09/150))
+	assert.InEpsilon(t, 0.5, r.CRPS, 4/math.Sqrt(150), "1/2 for the law itself")
+}
+
+// The scores of a fold are those of the mixture that the other folds choose: here of the function
+// that is wrong by 1 in the fold, where the mixture of all folds is wrong by ½. The factor of
+// logarithms is one of which a single prediction of 1e-9 for 1 changes little.
+func TestErrorsOfMixturesWithoutTheFold(t *testing.T) {
+	assert.Equal(t, []float64{1, 1, -1, -1}, automl.ErrorsWithout([]float64{0, 0, -1, -1}, []float64{1, 1, 0, 0}))
+	assert.InDelta(t, 3, automl.Factor([]float64{3, 6, 30, 1}, []float64{1, 2, 10, 1e-9}), 0.1)
+}
+
 // Bands are in proportion to the numbers that the mixture predicts, of targets over nine decades.
-// The noise of 0.3 has bands of 90 % with a half width of half of the number.
+// The noise of 0.3 has bands of 90 % from 0.6 to 1.6 of the number. No quantile is below 0, also if
+// parts of the mixture are.
 func TestBandsOfLogarithms(t *testing.T) {
 	decades := func(rng *rand.Rand, x []float64) float64 {
 		x[0] = rng.Float64()
@@ -111,21 +156,21 @@ func TestBandsOfLogarithms(t *testing.T) {
 	}
 	other := exponentials(500, 102, decades)
 	r := learn(t, exponentials(80, 2, decades), automl.Options{})
-	mean, half := r.Model.Band(other.X, 0.9)
+	q := r.Model.Quantiles(other.X, 0.05, 0.5, 0.95)
 	shares := make([]float64, other.X.Rows)
 	for i := range shares {
-		shares[i] = half.At(i, 0) / math.Abs(mean.At(i, 0))
+		shares[i] = (q[2].At(i, 0) - q[0].At(i, 0)) / q[1].At(i, 0)
 	}
 	slices.Sort(shares)
-	assert.Less(t, shares[len(shares)/2], 5.0, r.String())
+	assert.Less(t, shares[len(shares)/2], 10.0, r.String())
+	assert.Greater(t, shares[len(shares)/2], 0.5)
 
-	// parts of the mixture that are not positive bring predictions below 0
 	wide := func(rng *rand.Rand, x []float64) float64 { return 2*x[0] + 0.3*x[1] + 0.4*rng.NormFloat64() }
-	r = learn(t, exponentials(150, 51, wide), automl.Options{})
-	mean, half = r.Model.Band(exponentials(2000, 99, wide).X, 0.9)
-	for i := range mean.Rows {
-		require.Positive(t, mean.At(i, 0)+half.At(i, 0), "%v ± %v", mean.At(i, 0), half.At(i, 0))
+	r, other = learn(t, exponentials(150, 51, wide), automl.Options{}), exponentials(2000, 99, wide)
+	for i, v := range r.Model.Quantiles(other.X, 0.01)[0].Data {
+		require.Positive(t, v, "row %d", i)
 	}
+	assert.InDelta(t, 0.9, inside(r.Model, other), 4*math.Sqrt(0.09/150))
 }
 
 // exponentials returns rows of two normal columns, which log may change, with the targets exp(log).

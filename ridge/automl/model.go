@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -17,7 +18,8 @@ import (
 // Model is a mixture of regressions or of classifiers, the members. A Model accepts rows in the
 // units of the data, never changes, and may be shared by goroutines.
 type Model[T dense.Float] struct {
-	members []member[T] // of falling weights
+	members []member[T]           // of falling weights
+	scores  dense.Matrix[float64] // of other rows, ascending for each output
 }
 
 // member is a part of a mixture, and of its file.
@@ -57,12 +59,21 @@ func (m *Model[T]) first() member[T] {
 	return m.members[0]
 }
 
-// Labels returns the texts of the classes from Options.Labels, or nil.
+// Labels returns the texts of the classes from Options.Labels, the numbers of the classes without
+// such texts, and nil for a model of numbers.
 func (m *Model[T]) Labels() []string {
-	if c := m.first().Classifier; c != nil {
-		return c.Labels()
+	c := m.first().Classifier
+	if c == nil {
+		return nil
 	}
-	return nil
+	labels := c.Labels()
+	if labels == nil {
+		_, classes := m.Dims()
+		for k := range classes {
+			labels = append(labels, strconv.Itoa(k))
+		}
+	}
+	return labels
 }
 
 // For each row of x, Mean writes the predicted numbers into a row of dst and returns dst; a zero
@@ -113,30 +124,48 @@ func (p member[T]) rows(x dense.Matrix[T]) dense.Matrix[T] {
 	return x // or a panic of the model
 }
 
-// For each row of x and each output, Band returns the mean and the half width of a band, which
-// holds a new target with the probability level: see ridge.Model.Band. The half width is in
-// proportion to the deviation of the part of the largest weight, and, if this part predicts
-// logarithms, to the number that the mixture predicts plus the distance from the number that the
-// part predicts, because a mixture with parts that are not positive may be near 0. The factor comes
-// from prediction errors of the mixture at rows that fits have not seen. Band panics where Mean
-// panics, and unless level is between 0 and 1.
-func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
-	mean = m.Mean(mean, x)
-	p := m.members[0]
-	own, half := p.Model.Band(p.rows(x), level)
-	for i := range half.Rows {
-		for j, v := range mean.Row(i) {
-			if p.Back[j].Factor > 0 {
-				half.Row(i)[j] *= T(math.Abs(float64(v)) + math.Abs(float64(v)-p.Back[j].at(float64(own.At(i, j)))))
+// For each level and row of x, Quantiles returns the predictive quantiles of all outputs: the
+// matrix k of the result has rows of the quantiles of levels[k]. A band of 90 % is from the
+// quantiles of 0.05 to those of 0.95. A new target is below the quantile of a level with the
+// probability level, and, below the level ½, with at most this probability for rows like those of
+// the fit, as above ½ with at least this probability [Vovk et al. 2005].
+//
+// Quantiles come from n scores, the signed prediction errors of mixtures at rows that neither the
+// fits nor the choice of the mixture have seen, divided by deviations at these rows. The quantile
+// is the prediction plus the deviation at x times the score of rank level·(n + 1), rounded away
+// from n/2. Without such a rank, the largest size of a score stands in its place, or ±Inf if the
+// level is nearer to 0 or 1 than ½/(n + 1). If the part of the largest weight predicts logarithms,
+// all quantiles are above 0: scores s above 0 multiply the prediction f by 1 + deviation·s, others
+// by exp(deviation·s), and f is at least a quarter of the prediction of this part.
+//
+// Quantiles panics where Mean panics, and for a level that is not between 0 and 1. The cost is that
+// of Mean, and of Predict of the part of the largest weight.
+func (m *Model[T]) Quantiles(x dense.Matrix[T], levels ...float64) []dense.Matrix[T] {
+	mean := m.Mean(dense.Matrix[T]{}, x)
+	p, all := m.members[0], make([]dense.Matrix[T], len(levels))
+	own, units := p.Model.Band(p.rows(x), 0.5)
+	for k, level := range levels {
+		if !(level > 0 && level < 1) {
+			panic(fmt.Sprintf("automl: levels[%d] = %v, want a number between 0 and 1", k, level))
+		}
+		all[k] = dense.New[T](mean.Rows, mean.Cols)
+		for j, b := range p.Back {
+			score := quantile(m.scores.Row(j), level)
+			for i := range mean.Rows {
+				at := b.placeOf(float64(mean.At(i, j)), b.at(float64(own.At(i, j))), float64(units.At(i, j)))
+				all[k].Set(i, j, T(at.quantile(score)))
 			}
 		}
 	}
-	return mean, half
+	return all
 }
 
 var errNoModel = errors.New("automl: the Model is zero, want one of Fit or ReadModel")
 
-type recipe[T dense.Float] struct{ Parts []member[T] }
+type recipe[T dense.Float] struct {
+	Parts  []member[T]
+	Scores dense.Matrix[float64]
+}
 
 func init() {
 	register[float32]()
@@ -145,9 +174,9 @@ func init() {
 
 // register lets files of other packages have a Model as a part.
 func register[T dense.Float]() {
-	registry.RegisterFunc(func(m *Model[T]) (any, error) { return recipe[T]{m.members}, nil })
+	registry.RegisterFunc(func(m *Model[T]) (any, error) { return recipe[T]{m.members, m.scores}, nil })
 	registry.Register(map[string]any{"Mixture": recipe[T]{}}, func(r any) (*Model[T], error) {
-		m := &Model[T]{r.(recipe[T]).Parts}
+		m := &Model[T]{r.(recipe[T]).Parts, r.(recipe[T]).Scores}
 		return m, m.check()
 	})
 }
@@ -180,7 +209,7 @@ func (m *Model[T]) check() error {
 		if (p.Model == nil) == (p.Classifier == nil) || (p.Model == nil) != (first.Model == nil) {
 			return fmt.Errorf("automl: part %d of the file is no model, or not of the kind of part 0", i)
 		}
-		in, out := (&Model[T]{m.members[i : i+1]}).Dims()
+		in, out := (&Model[T]{members: m.members[i : i+1]}).Dims()
 		d, outputs := m.Dims()
 		k, v := p.Curves.Knots, p.Curves.Values
 		if in != d || out != outputs || p.Model != nil && len(p.Back) != out || k.Rows != v.Rows || k.Cols != v.Cols || k.Rows > 0 && (k.Rows != d || k.Cols < 1) ||
@@ -203,6 +232,21 @@ func (m *Model[T]) check() error {
 			return fmt.Errorf("automl: part %d of the file has the weight %v and functions %v of predictions", i, p.Weight, p.Back)
 		}
 		sum += p.Weight
+	}
+	rows := 0
+	if m.members[0].Model != nil {
+		_, rows = m.Dims()
+	}
+	if m.scores.Rows != rows || rows > 0 && m.scores.Cols < 1 {
+		return fmt.Errorf("automl: the file has %d×%d scores, want a row of scores for each of %d numeric outputs", m.scores.Rows, m.scores.Cols, rows)
+	}
+	if err := argument.FiniteAll("scores", m.scores.Data); err != nil {
+		return fmt.Errorf("automl: %w", err)
+	}
+	for j := range rows {
+		if !slices.IsSorted(m.scores.Row(j)) {
+			return fmt.Errorf("automl: the file has scores of output %d that do not rise", j)
+		}
 	}
 	if !(math.Abs(sum-1) < 1e-6) {
 		return fmt.Errorf("automl: weights of the parts of the file have the sum %v, want 1", sum)

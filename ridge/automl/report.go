@@ -58,11 +58,15 @@ type Report struct {
 	// predictions, "of equal width" or "in proportion to learnt noise".
 	Bands string
 
-	// Coverage is, for numeric targets, the share of targets inside bands of 90 % whose widths come
-	// from prediction errors at other rows than the row of the target. Bands of models of few rows
-	// may hold fewer new targets than Coverage: 0.86 and 0.80 of them in ten fits to 70 and 40 rows
-	// of two functions, where Coverage was 0.91 and 0.90.
+	// Coverage is, for numeric targets, the share of targets between the quantiles of .05 and .95,
+	// if the quantiles come from prediction errors at other rows than the row of the target.
 	Coverage float64
+
+	// CRPS is, for numeric targets, the continuous ranked probability score of the quantiles of
+	// Coverage: the mean over rows and over the levels q = .05, .10 … .95 of
+	// 2·max(q·(y − Q_q), (q − 1)·(y − Q_q)) for a target y with the quantile Q_q, in the unit of
+	// Score. If all quantiles of a row are one number, CRPS is the mean absolute error.
+	CRPS float64
 
 	// Ended says that the context of Fit has ended early, so that Trials may lack families, and
 	// Rows is only the number of rows in the sample by which Fit chooses.
@@ -87,7 +91,7 @@ const (
 // String returns the report as a text of several lines.
 func (r Report) String() string {
 	var b strings.Builder
-	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of other rows.", r.Deviation, r.Bands, 100*r.Coverage)
+	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of other rows; CRPS %.4g.", r.Deviation, r.Bands, 100*r.Coverage, r.CRPS)
 	if r.Tails > 0 {
 		last += fmt.Sprintf(" Leave-one-out chooses Student-t noise with ν = %v.", r.Tails)
 	}
@@ -140,7 +144,7 @@ func (s *search) score(losses []float64) float64 {
 }
 
 // report sets what the mixture is worth at the held-out rows.
-func (s *search) report(c *choice) {
+func (s *search) report(c *choice, pool []*candidate) {
 	n := len(s.tested)
 	held, losses, weights := dense.New[float64](n, c.picks[0].held.Cols), make([]float64, n), make([]float64, n)
 	for _, p := range c.picks {
@@ -165,13 +169,10 @@ func (s *search) report(c *choice) {
 		c.Calibration = floats.Norm(bins[:], 1) / all
 		return
 	}
-	c.heldErrors = dense.New[float64](n, held.Cols)
+	c.heldErrors = s.errorsWithout(pool)
 	y := layout.Rows(s.goals[0].y, s.tested)
 	centre(y, weights)
-	for at, i := range s.tested {
-		for j, v := range s.rows.Y.Row(i) {
-			c.heldErrors.Set(at, j, v-held.At(at, j))
-		}
+	for at := range losses {
 		losses[at] = meanSquare(y.Row(at))
 	}
 	c.Deviation = s.score(losses)

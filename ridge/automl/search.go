@@ -50,8 +50,8 @@ type choice struct {
 	learnt // of the first of the picks
 	Report
 	picks []pick
-	// errors at held-out rows
-	heldErrors dense.Matrix[float64] // of the mixture
+	// errors at held-out rows of mixtures without the fold of the row
+	heldErrors dense.Matrix[float64]
 }
 
 func (s *search) progress(family string) {
@@ -119,7 +119,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		c.Trials[p.index].Weight += p.weight
 	}
 	c.Best, c.Kernel = lead.index, lead.name
-	s.report(&c)
+	s.report(&c, pool)
 	if s.ctx.Err() == nil {
 		s.progress("")
 	}

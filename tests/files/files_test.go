@@ -116,7 +116,7 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	}, func(w io.Writer, c *ridge.Classifier[T]) error { return c.Write(w) })
 
 	row := must.Have(table.New([]string{"day", "size", "kind", "sex"}, [][]string{{"2024-01-01", "", "b", "f"}}))
-	readTable := readerOf(table.ReadModel, func(m *table.Model) { _, _ = m.Predict(row, 0.9) },
+	readTable := readerOf(table.ReadModel, func(m *table.Model) { _, _ = m.Predict(row, 0.05, 0.95) },
 		func(w io.Writer, m *table.Model) error { return m.Write(w) })
 
 	readCodes := readerOf(quantise.Read[T], func(c quantise.Codes[T]) {

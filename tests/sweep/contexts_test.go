@@ -266,7 +266,7 @@ func TestContexts(t *testing.T) {
 		}},
 		"table.Fit": {100, func(c *lookedAt) error {
 			t := must.Have(table.New([]string{"x", "y"}, texts(x.RowRange(0, 40))))
-			_, err := table.Fit(c, t, "y", table.Options{}, src())
+			_, err := table.Fit(c, t, []string{"y"}, table.Options{}, src())
 			return err
 		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {

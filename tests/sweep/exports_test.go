@@ -483,6 +483,7 @@ var types = []reflect.Type{
 	reflect.TypeFor[table.Importance](),
 	reflect.TypeFor[table.Kind](),
 	reflect.TypeFor[table.Model](),
+	reflect.TypeFor[table.Numbers](),
 	reflect.TypeFor[table.Options](),
 	reflect.TypeFor[table.Predictions](),
 	reflect.TypeFor[table.ReadOptions](),
