@@ -52,7 +52,9 @@ func (p place) score(y float64) float64 {
 
 func (p place) quantile(score float64) float64 {
 	switch {
-	case math.IsInf(score, 0) && (!p.logs || score > 0):
+	case p.logs && math.IsInf(score, -1):
+		return 0
+	case math.IsInf(score, 0):
 		return score // also for a unit of 0
 	case !p.logs:
 		return p.centre + p.unit*score
@@ -62,41 +64,52 @@ func (p place) quantile(score float64) float64 {
 	return p.centre * math.Exp(p.unit*score)
 }
 
-// withQuantiles returns the scores from which a mixture has quantiles, ascending for each output,
-// and the first part with the units of scores, which are half widths of Band. The scores are those
-// of rows left out of fits to all rows, if all parts have such errors, and otherwise of held-out
-// rows. Errors h at held-out rows, in root mean squares, are multiplied by
-// √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all rows. Units are
-// deviations of the first part. Unless the first part predicts logarithms, boxes have one unit,
-// because a row has a box of its own, and so have groups, because other rows of the group make
-// deviations small.
-func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], dense.Matrix[float64], error) {
-	m, b, whole := all[0].Model, all[0].rows, true
-	var errors, none dense.Matrix[float64]
-	for _, f := range all {
-		whole = whole && f.left.Rows > 0
-	}
+// unseen returns rows b with targets y that fits have not seen, the errors of the mixture and the
+// predictions of the first part: at rows left out of fits to all rows, if all parts have such
+// errors, and otherwise at held-out rows. Errors h at held-out rows, in root mean squares, are
+// multiplied by √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all
+// rows.
+func unseen[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (b ridge.Block[T], y, errors, first dense.Matrix[float64]) {
+	whole := !slices.ContainsFunc(all, func(f fitted[T]) bool { return f.left.Rows == 0 })
 	if whole {
-		errors = dense.New[float64](b.X.Rows, b.Y.Cols)
+		b = all[0].rows
+		y, errors = dense.Copy(y, b.Y), dense.New[float64](b.X.Rows, b.Y.Cols)
+		for i, v := range y.Data {
+			if t.goal.logs {
+				y.Data[i] = math.Exp(v)
+			}
+		}
 		for _, f := range all {
 			floats.AddScaled(errors.Data, f.Weight, f.left.Data)
 		}
-	} else {
-		wide := s.rows
-		wide.X, wide.Y, wide.Weights = moved(t.curves, layout.Rows(wide.X, s.tested)), layout.Rows(wide.Y, s.tested), nil
-		for _, i := range s.tested {
-			wide.Weights = append(wide.Weights, s.given[i])
-		}
-		b, errors = narrow[T](wide), found.heldErrors.Clone()
-		for j, h := range meanSquares(errors) {
-			v, share := m.Noise()[j], 1-1/float64(len(s.folds))
-			for i := range errors.Rows {
-				if v < h && !t.goal.logs {
-					errors.Row(i)[j] *= math.Sqrt((v + share*(h-v)) / h)
-				}
+		first = y.Clone()
+		floats.Sub(first.Data, all[0].left.Data)
+		return b, y, errors, first
+	}
+	wide := s.rows
+	wide.X, wide.Y, wide.Weights = moved(t.curves, layout.Rows(wide.X, s.tested)), layout.Rows(wide.Y, s.tested), nil
+	for _, i := range s.tested {
+		wide.Weights = append(wide.Weights, s.given[i])
+	}
+	errors = found.heldErrors.Clone()
+	for j, h := range meanSquares(errors) {
+		v, share := all[0].Model.Noise()[j], 1-1/float64(len(s.folds))
+		for i := range errors.Rows {
+			if v < h && !t.goal.logs {
+				errors.Row(i)[j] *= math.Sqrt((v + share*(h-v)) / h)
 			}
 		}
 	}
+	return narrow[T](wide), wide.Y, errors, t.held
+}
+
+// withQuantiles returns the scores from which a mixture has quantiles, ascending for each output,
+// and the first part with the units of scores, which are half widths of Band. Units are deviations
+// of the first part. Unless the first part predicts logarithms, boxes have one unit, because a row
+// has a box of its own, and so have groups, because other rows of the group make deviations small.
+func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], dense.Matrix[float64], error) {
+	m, none := all[0].Model, dense.Matrix[float64]{}
+	b, y, errors, first := unseen(s, found, t, all)
 	_, deviations, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
 	if err != nil {
 		return nil, none, err
@@ -107,31 +120,15 @@ func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fit
 		bands.Errors.Data[j] = 1
 	}
 	found.Bands = map[bool]string{true: relativeBands, false: equalBands}[bands.Relative]
-	y, scores := dense.Copy(dense.Matrix[float64]{}, b.Y), errors.Clone()
-	places := make([]place, len(y.Data))
-	for i := range y.Rows {
-		for j, e := range errors.Row(i) {
-			own, deviation := 0.0, 1.0 // the prediction of the first part
-			switch {
-			case whole && t.goal.logs:
-				y.Row(i)[j] = math.Exp(y.At(i, j))
-				fallthrough
-			case whole:
-				own = y.At(i, j) - all[0].left.At(i, j)
-			default:
-				own = t.held.At(i, j)
-			}
-			if bands.Relative {
-				deviation = deviations.At(i, j)
-			}
-			at := t.back[j].placeOf(y.At(i, j)-e, own, deviation)
-			places[i*y.Cols+j] = at
-			scores.Row(i)[j] = at.score(y.At(i, j))
+	scores, sizes, places := errors.Clone(), errors.Clone(), make([]place, len(y.Data))
+	for i, e := range errors.Data {
+		deviation := 1.0
+		if bands.Relative {
+			deviation = deviations.Data[i]
 		}
-	}
-	sizes := scores.Clone()
-	for i, v := range sizes.Data {
-		sizes.Data[i] = math.Abs(v)
+		places[i] = t.back[i%y.Cols].placeOf(y.Data[i]-e, first.Data[i], deviation)
+		scores.Data[i] = places[i].score(y.Data[i])
+		sizes.Data[i] = math.Abs(scores.Data[i])
 	}
 	if s.Groups != nil || found.Ended { // rows of a group tell of each other's noise
 	} else if logs, noise, least, ok := noise(s.ctx, m, b, sizes); ok {
@@ -142,18 +139,26 @@ func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fit
 		}
 	}
 	found.assess(s, y, scores, places)
-	if s.Groups != nil { // rows of a group have errors of one sign, and few groups tell no asymmetry
-		for _, v := range scores.Data {
-			scores.Data = append(scores.Data, -v)
-		}
-		scores = dense.Of(2*scores.Rows, scores.Cols, scores.Data)
-	}
-	scores = dense.Transpose(none, scores)
-	for j := range scores.Rows {
-		slices.Sort(scores.Row(j))
+	var sorted []float64
+	for j := range scores.Cols {
+		sorted = append(sorted, s.sort(scores, j, func(int) bool { return true })...)
 	}
 	m, err = m.WithBands(bands)
-	return m, scores, err
+	return m, dense.Of(scores.Cols, len(sorted)/scores.Cols, sorted), err
+}
+
+// sort returns the scores of an output at the kept rows in ascending order. Rows of a group have
+// errors of one sign, and few groups tell no asymmetry, so that their scores count with both signs.
+func (s *search) sort(scores dense.Matrix[float64], output int, keep func(i int) bool) (all []float64) {
+	for i := range scores.Rows {
+		if v := scores.At(i, output); keep(i) {
+			if all = append(all, v); s.Groups != nil {
+				all = append(all, -v)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // quantile returns the quantile of a new score from n sorted scores: the score of rank
@@ -244,13 +249,7 @@ func (c *choice) assess(s *search, y, scores dense.Matrix[float64], places []pla
 	const parts = 20
 	for j := range scores.Cols {
 		for k := range parts {
-			var others []float64
-			for i := range scores.Rows {
-				if i%parts != k {
-					others = append(others, scores.At(i, j))
-				}
-			}
-			slices.Sort(others)
+			others := s.sort(scores, j, func(i int) bool { return i%parts != k })
 			for i := k; i < scores.Rows; i += parts {
 				at, v, share := places[i*y.Cols+j], y.At(i, j), 1/float64(len(y.Data))
 				if at.quantile(quantile(others, 0.05)) <= v && v <= at.quantile(quantile(others, 0.95)) {
