@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/blocks"
 )
 
 // Outputs and bytes of a stream depend on the tokens alone: neither on how the tokens are divided
@@ -36,9 +35,6 @@ func testStreamsDependOnTokens[T dense.Float](t *testing.T) {
 		}
 		state := func() *performer.State[T] {
 			return must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, c.attention)).NewState(d, dv))
-		}
-		if _, ok := c.attention.(blocks.Attention[T]); ok {
-			continue // blocks have no state
 		}
 		all := state()
 		want := all.Step(none, q, k, v)
