@@ -135,12 +135,12 @@ func refer[T dense.Float](phi rff.Map[T], x, y, z dense.Matrix[T], ratio float64
 func TestPrecision(t *testing.T) { densetest.Both(t, testPrecision[float32], testPrecision[float64]) }
 
 func testPrecision[T dense.Float](t *testing.T) {
-	const n = 170
+	const n = 250
 	z, _, truth := slope[T](200, 0, 2)
 	failed := 0
 	for _, noise := range []float64{0.1, 1e-6} {
 		x, y, _ := slope[T](n, noise, 1)
-		for _, m := range []int{48, 180} {
+		for _, m := range []int{64, 256} {
 			for _, by := range []T{0, 10, 2000, 1e6} {
 				phi := raised[T]{gaussian[T](t, m, 3, 1.3, 1), by}
 				name := fmt.Sprintf("noise %-5.0e m %-4d mean %-5.0g", noise, m, float64(by))

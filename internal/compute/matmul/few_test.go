@@ -19,7 +19,7 @@ func testFewRowsKeepBits[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	lanes := best[T]().lanes
 	for _, k := range []int{1, 2, 3, 4, 5, lanes - 1, lanes, lanes + 1, 2*lanes + 3, depth - 1, depth, depth + 1, 2*depth + 7} {
-		for _, n := range []int{lanes, 2*lanes - 1, 5*lanes + 2, 300} {
+		for _, n := range []int{lanes, lanes + 1, 2*lanes - 1, 2 * lanes, 5*lanes + 2, 300} {
 			testFewRowsOf[T](t, rng, k, n)
 		}
 	}
