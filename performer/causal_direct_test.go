@@ -26,7 +26,7 @@ func TestDirectCausal(t *testing.T) {
 }
 
 func testDirectCausal[T dense.Float](t *testing.T) {
-	const n, d, dv = 450, 70, 70
+	const n, d, dv = 700, 70, 70
 	rng := rand.New(densetest.Source(121))
 	a := attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})
 	usual, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
@@ -65,7 +65,7 @@ func testDirectCausal[T dense.Float](t *testing.T) {
 		ones := densetest.Filled[T](n, 2, 1)
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 
-		for i, cut := range []int{6, 66, 300} {
+		for i, cut := range []int{1, 6, 66, 133, 300} {
 			// Each token is NaN for half of the inputs and large for the others, in turn by type.
 			content := math.NaN()
 			if (at+i+int(of[T](0, 1)))%2 == 0 {

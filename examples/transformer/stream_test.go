@@ -88,7 +88,7 @@ func TestWindowedState(t *testing.T) {
 // TestStream: losses of exact attention are those of a forward pass, states with a window have a
 // bounded size, and fewer bits take less memory.
 func TestStream(t *testing.T) {
-	const n = 600
+	const n = 1030
 	model, _ := random(t)
 	// Larger logits, so that the rounding of weights changes four digits of the loss.
 	path := filepath.Join(model, "model.safetensors")
@@ -131,5 +131,5 @@ func TestStream(t *testing.T) {
 	assert.Equal(t, size(short[window]), size(got[window]))
 	assert.Less(t, size(short["F16 exact"]), size(got["F16 exact"]))
 	assert.Less(t, size(got["F16 bits, 8"]), size(got["F16 bits, 16"]))
-	assert.Error(t, run(append(args, fmt.Sprint(n)), clitest.Full{}), "a full disk is told")
+	assert.Error(t, run(append(args, "1030"), clitest.Full{}), "a full disk is told")
 }

@@ -41,7 +41,7 @@ func TestNames(t *testing.T) {
 // Points are short, because errors of softmax features of long points have heavy tails, whose
 // standard errors are too small after 300 draws.
 func TestLawsHold(t *testing.T) {
-	_, rows := measured(t, "-d", "8", "-draws", "300", "-norm", "0.3", "-pairs", "2")
+	_, rows := measured(t, "-d", "8", "-draws", "300", "-norm", "0.3", "-pairs", "4")
 	require.Len(t, rows, len(specNames)*4*6)
 	laws := 0
 	for _, r := range rows {

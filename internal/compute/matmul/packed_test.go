@@ -21,7 +21,7 @@ func testEveryTile[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	k := best[T]()
 	for m := 0; m <= 2*k.mostRows()+1; m++ {
-		for n := 0; n <= 4*k.lanes+1; n += 1 + rng.IntN(5) {
+		for n := 0; n <= 4*k.lanes+1; n += 1 + rng.IntN(3) {
 			for _, inner := range []int{0, 1, 2, k.lanes, k.lanes + 3} {
 				testIntegers[T](t, rng, m, n, inner)
 			}
