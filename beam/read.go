@@ -1,6 +1,7 @@
 package beamfeat
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -53,10 +54,7 @@ type readFn[T dense.Float, R ridge.Rows[T]] struct{}
 
 func (f *readFn[T, R]) ProcessElement(ctx context.Context, rows R, emit func(ridge.Block[T])) error {
 	for b, err := range rows.Blocks() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		// The next block overwrites b, and elements of a PCollection must not change.

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/blocks"
 )
 
 // A few keys or values much larger than the others, with weights of nearly zero, leave the errors
@@ -34,8 +33,6 @@ func testBitsOfOutliers[T dense.Float](t *testing.T) {
 		{"exact", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), false, performer.ExactOptions{}, 0.03},
 		{"causal", must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: 8})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a window", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Window: 300, Sinks: 2})), false, performer.ExactOptions{Window: 300, Sinks: 2}, 0.03},
-		{"blocks", must.Have(blocks.New[T](blocks.Options{Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{}, 0.03},
-		{"causal blocks", must.Have(blocks.New[T](blocks.Options{Softmax: performer.Softmax{Causal: true}, Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a state of 8 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), true, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a state of 4 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4})), true, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.3},
 	} {

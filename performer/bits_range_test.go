@@ -60,7 +60,7 @@ func TestBitsRange(t *testing.T) {
 }
 
 func bitsRange[T dense.Float](t *testing.T) {
-	const n, d, dv = 300, 16, 5
+	const n, d, dv = 200, 16, 5
 	none := dense.Matrix[T]{}
 	sizes := []float64{1e30, 3e38, 1e-30, 1e-42}
 	if parity[T]() == 1 {
@@ -144,7 +144,7 @@ func TestBitsScale(t *testing.T) {
 }
 
 func bitsScale[T dense.Float](t *testing.T) {
-	const n, d, dv, heads, keyHeads = 700, 16, 7, 2, 1
+	const n, d, dv, heads, keyHeads = 600, 16, 7, 2, 1
 	rng, none := rand.New(rand.NewPCG(23, 24)), dense.Matrix[T]{}
 	q, k, v := uniform[T](rng, n, heads*d, 2), uniform[T](rng, n, d, 2), uniform[T](rng, n, dv, 1)
 	for _, e := range coarseForms[T]() {
@@ -156,23 +156,23 @@ func bitsScale[T dense.Float](t *testing.T) {
 		want := b.ForwardSequences(none, q, k, v, performer.Sequences{})
 		got := b.ForwardSequences(none, q, k, times(v, 0x1p126), performer.Sequences{})
 		require.Less(t, offBy(times(got, 0x1p-126), want), 0.03, "sums of a tile overflow")
-		for _, size := range []float64{0x1p80, 0x1p100, 0x1p118} {
+		for _, size := range []float64{0x1p80, 0x1p118} {
 			got := b.ForwardSequences(none, q, k, times(v, size), performer.Sequences{})
 			require.True(t, densetest.Identical(times(want, size), got), "%+v, %g", e, size)
 		}
 		if e.Options().Causal {
 			v := v.Clone()
-			for i := 600; i < n; i++ {
+			for i := 530; i < n; i++ {
 				v.Row(i)[2] = 3e38
 			}
 			got := b.ForwardSequences(none, q, k, v, performer.Sequences{})
-			assert.True(t, densetest.Identical(want.RowRange(0, 600), got.RowRange(0, 600)), "%+v with large values later", e)
+			assert.True(t, densetest.Identical(want.RowRange(0, 530), got.RowRange(0, 530)), "%+v with large values later", e)
 		}
 	}
 	for _, bits := range []int{8, 4, 3} {
 		e := must.Have(performer.NewExact[T](performer.ExactOptions{Bits: bits}))
 		want := stateOf(e, heads, keyHeads, d, dv).Step(none, q, k, v)
-		for _, size := range []float64{0x1p80, 0x1p100, 0x1p118, 0x1p126} {
+		for _, size := range []float64{0x1p80, 0x1p118, 0x1p126} {
 			x := times(v, size)
 			s := stateOf(e, heads, keyHeads, d, dv)
 			got := s.Step(none, q, k, x)

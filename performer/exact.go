@@ -374,7 +374,7 @@ func (e exact[T]) NewStore(run sequence.Run[T]) (store.Tokens[T], error) {
 		places.Sinks = e.Sinks
 	}
 	keys, values := e.stateBits()
-	return store.New[T](store.Exact{
+	return store.NewExact[T](store.Exact{
 		KeyBits: keys, ValueBits: values, Scores: scores, Places: places, TopK: topK,
 		Heads: run.Count, KeyHeads: run.KeyHeads, D: run.D, DV: run.DV,
 	})

@@ -6,13 +6,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/audit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -52,17 +50,11 @@ type wrapped struct{ performer.Attention[float64] }
 
 // TestNilForms: a nil pointer to a form is no form.
 func TestNilForms(t *testing.T) {
-	x, src := dense.New[float64](3, 2), exprand.NewSource(1)
-	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	for _, form := range []performer.Attention[float64]{
 		nil, (*wrapped)(nil),
 	} {
 		_, err := performer.NewBatch(performer.BatchOptions{Heads: 1}, form)
 		assert.EqualError(t, err, "performer: attention 0 is nil", "%T", form)
-		_, err = audit.Measure(t.Context(), exact, x, x, x, audit.Options{}, src, form)
-		assert.EqualError(t, err, "audit: approximation 0 is nil", "%T", form)
-		_, err = audit.Measure(t.Context(), form, x, x, x, audit.Options{}, src, performer.Attention[float64](exact))
-		assert.EqualError(t, err, "audit: exact is nil", "%T", form)
 		_, err = performer.Attend(form, performer.AttendArgs[float64]{})
 		assert.EqualError(t, err, "performer: attention 0 is nil", "%T", form)
 	}

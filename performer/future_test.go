@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -36,11 +35,6 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 			}
 			o.Causal, o.Bits = true, bits
 			add(fmt.Sprintf("exact %+v", o), must.Have(performer.NewExact[T](o)))
-		}
-	}
-	for _, bits := range []int{0, 8} {
-		for _, threshold := range []float64{0, 0.1, 0.5} {
-			add(fmt.Sprintf("blocks, %d bits, threshold %v", bits, threshold), must.Have(blocks.New[T](blocks.Options{Softmax: performer.Softmax{Causal: true}, Threshold: threshold, EightBits: bits == 8})))
 		}
 	}
 	w := maptest.Frequencies[T](16, d)

@@ -82,7 +82,7 @@ func TestIterativeIsTheDirectSolution(t *testing.T) {
 }
 
 func testDirect[T dense.Float](t *testing.T) {
-	const n, d = 600, 4
+	const n, d = 400, 4
 	phi := hadamard[T](t, 40, d, 0.7)
 	plain := surface[T](n, d, 0.1, 0, 1)
 	unweighted := plain

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -110,10 +111,7 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 	}
 	at := 0
 	for b, err := range rows.Blocks() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		if err := f(b.complete()); err != nil {

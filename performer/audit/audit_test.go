@@ -263,7 +263,7 @@ func TestAuditRefuses(t *testing.T) {
 		"Confidence = -1, want a number above 0 and at most 0.999": must.Err(rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: -1}, densetest.Source(1))),
 		"Confidence = 1,":        must.Err(rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: 1}, densetest.Source(1))),
 		"Confidence = NaN,":      must.Err(rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: math.NaN()}, densetest.Source(1))),
-		"approximation 0 is nil": must.Err(rowsOf[float64](t, nil, exact, x, x, x, 1, options{}, densetest.Source(1))),
+		"approximation 0 is nil": must.Err(rowsOf[float64](t, (*average[float64])(nil), exact, x, x, x, 1, options{}, densetest.Source(1))),
 		"exact is a performer.Linear[float64], want a performer.Exact": must.Err(rowsOf[float64](t, features, features, x, x, x, 1, options{}, densetest.Source(1))),
 		"exact is nil": must.Err(rowsOf[float64](t, features, nil, x, x, x, 1, options{}, densetest.Source(1))),
 		"exact has a performer.Linear[float64] for head 0, want a performer.Exact":                                        must.Err(rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))),

@@ -243,7 +243,7 @@ func testEveryFile[T dense.Float](t *testing.T) {
 		again, err := f.read(f.data)
 		require.NoError(t, err, name)
 		require.True(t, bytes.Equal(f.data, again), "%s is written as something else", name)
-		for at := 0; at < len(f.data); at += step {
+		for at := 0; at < len(f.data); at += step + at/256 {
 			_, err := f.read(f.data[:at])
 			require.Error(t, err, "%d bytes of %s", at, name)
 			damaged := slices.Clone(f.data)

@@ -174,7 +174,7 @@ func (a *Attention[T]) NewStore(run sequence.Run[T]) (store.Tokens[T], error) {
 	if run.D != a.Engine.D {
 		return nil, fmt.Errorf("performer: d = %d, but the attention takes points of R^%d", run.D, a.Engine.D)
 	}
-	return store.New[T](store.Sums[T]{Engine: a.Engine, Heads: run.Count, KeyHeads: run.KeyHeads, DV: run.DV})
+	return store.NewSums(store.Sums[T]{Engine: a.Engine, Heads: run.Count, KeyHeads: run.KeyHeads, DV: run.DV})
 }
 
 func (a *Attention[T]) CanBackward() error {

@@ -36,7 +36,7 @@ func TestRandomOperations(t *testing.T) {
 			scores := []tiles.Scores{{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
 			empty := func() *Store[float64] { return newOf[float64](bits, topK, scores, places, d, dv) }
 			o := operations{t: t, rng: rand.New(rand.NewPCG(seed, 1)), d: d, dv: dv, s: empty()}
-			for range 150 {
+			for range 100 {
 				o.some(empty)
 			}
 		}

@@ -45,8 +45,13 @@ type Sums[T dense.Float] struct {
 	Heads, KeyHeads, DV int
 }
 
-// New returns an empty store of an Exact or of Sums[T].
-func New[T dense.Float](of any) (Tokens[T], error) {
+// NewExact returns an empty store of keys and values.
+func NewExact[T dense.Float](of Exact) (Tokens[T], error) {
+	return door.Choose[T, Tokens[T]](new32, new64, of)
+}
+
+// NewSums returns an empty store of sums.
+func NewSums[T dense.Float](of Sums[T]) (Tokens[T], error) {
 	return door.Choose[T, Tokens[T]](new32, new64, of)
 }
 
