@@ -130,9 +130,9 @@ func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
 
 type Tile[T dense.Float] struct {
-	Sums, Other  scratch.Buffer[T] // for products with tiles
-	values, poly scratch.Buffer[T]
-	packed       matmul.Packed[T]
+	Sums, Other, Across scratch.Buffer[T] // for products with tiles
+	values, poly        scratch.Buffer[T]
+	packed              matmul.Packed[T]
 }
 
 var Tiles pool.Pair[Tile[float32], Tile[float64]]
