@@ -34,10 +34,9 @@ func TestGallery(t *testing.T) {
 			if len(*all) == 0 || (*all)[len(*all)-1].Name != name {
 				*all = append(*all, charts.Series{Name: name})
 			}
-			var p charts.Point
+			s, p := &(*all)[len(*all)-1], charts.Point{}
 			if n, _ := fmt.Sscanf(cell, "%f in %f", &p.Y, &p.X); n == 2 {
-				points := &(*all)[len(*all)-1].Points
-				*points = append(*points, p)
+				s.Points = append(s.Points, p)
 			}
 		}
 	}

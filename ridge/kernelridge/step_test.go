@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // BenchmarkStep has the times of a product with a kernel matrix, and of the products XXᵀ, KV and
@@ -20,7 +19,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 func benchmarkStep[T dense.Float](b *testing.B) {
-	const n, tile, block = 8192, gramian.TileRows, 256
+	const n, tile, block = 8192, 64, 256
 	for c := range 12 {
 		k := []kernels.Kernel{kernels.Gaussian{LengthScale: 3}, kernels.Matern{Nu: 2.5, LengthScale: 3}}[c/6]
 		d, width := []int{8, 20, 64}[c/2%3], []int{2, 27}[c%2] // a column for the constant
@@ -29,19 +28,20 @@ func benchmarkStep[T dense.Float](b *testing.B) {
 		right, dst := dense.Copy(dense.Matrix[float64]{}, v), dense.New[float64](n, width)
 		o := newOperator(k, dense.Copy(dense.Matrix[float64]{}, x), nil, make([]float64, d))
 		g, sums, other := dense.New[T](tile, block), dense.New[T](tile, width), dense.New[T](block, width)
-		step := func() { _ = o.Multiply(b.Context(), dst, right, densetest.Roundoff[T]() < 1e-10) }
-		products := func() {
-			var packed matmul.Packed[T]
-			for to := 0; to < n; to += block {
-				matmul.PackT(&packed, x.RowRange(to, to+block))
-				for lo := 0; lo < to+block; lo += tile {
-					matmul.MulPacked(1, x.RowRange(lo, lo+tile), &packed, 0, g, nil)
-					matmul.MulInPlace(1, g, v.RowRange(to, to+block), 0, sums)
-					matmul.TMulInPlace(1, g, v.RowRange(lo, lo+tile), 1, other)
+		for name, f := range map[string]func(){
+			"step": func() { _ = o.Multiply(b.Context(), dst, right, densetest.Roundoff[T]() < 1e-10) },
+			"products": func() {
+				var packed matmul.Packed[T]
+				for to := 0; to < n; to += block {
+					matmul.PackT(&packed, x.RowRange(to, to+block))
+					for lo := 0; lo < to+block; lo += tile {
+						matmul.MulPacked(1, x.RowRange(lo, lo+tile), &packed, 0, g, nil)
+						matmul.MulInPlace(1, g, v.RowRange(to, to+block), 0, sums)
+						matmul.TMulInPlace(1, g, v.RowRange(lo, lo+tile), 1, other)
+					}
 				}
-			}
-		}
-		for name, f := range map[string]func(){"step": step, "products": products} {
+			},
+		} {
 			b.Run(fmt.Sprintf("%T/d=%d/outputs=%d/%s", k, d, width-1, name), func(b *testing.B) {
 				for b.Loop() {
 					f()
