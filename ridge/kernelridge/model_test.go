@@ -43,18 +43,14 @@ func testModel[T dense.Float](t *testing.T) {
 	x := waves[T](30, 0, 2).X
 	mean, sd := m.Posterior(x)
 	assert.Equal(t, m.Mean(dense.Matrix[T]{}, x), mean)
-	wide := dense.Copy(dense.Matrix[float64]{}, x)
+	// Of the process without an intercept, which adds up to σ²/Σω.
+	ones, none := b, dense.Matrix[float64]{}
+	ones.Y = dense.Copy(dense.Matrix[T]{}, kernels.Gram(none, k, dense.Copy(none, b.X), dense.Copy(none, x)))
+	c, _ := direct(t, k, ones, ratio, false)
 	for i := range x.Rows {
-		// Of the process without an intercept, which adds up to σ²/Σω.
-		ones := b
-		ones.Y = dense.New[T](200, 1)
-		for l := range 200 {
-			ones.Y.Set(l, 0, T(k.Eval(wide.Row(i), dense.Copy(dense.Matrix[float64]{}, b.X).Row(l))))
-		}
-		c, _ := direct(t, k, ones, ratio, false)
 		variance := 1.0
 		for l := range 200 {
-			variance -= c.At(l, 0) * float64(ones.Y.At(l, 0))
+			variance -= c.At(l, i) * float64(ones.Y.At(l, i))
 		}
 		assert.InEpsilon(t, math.Sqrt(noise/ratio*max(variance, 1e-4)), sd.At(i, 0), 0.05, "row %d", i)
 	}
@@ -135,30 +131,19 @@ func testClassifier[T dense.Float](t *testing.T) {
 	assert.Equal(t, c.Probabilities(dense.Matrix[T]{}, z), again.Probabilities(dense.Matrix[T]{}, z))
 	assert.Equal(t, labels, again.Labels())
 
-	for want, call := range map[string]func() error{
-		"ridge: errors at rows left out are 0×0, want 300×3": func() error {
-			_, _, err := r.Model.Classifier(y, nil, dense.Matrix[float64]{}, nil)
-			return err
-		},
-		"ridge: row 0 of y is no indicator of a class": func() error {
-			_, _, err := r.Model.Classifier(dense.New[T](300, 3), nil, r.LeftOut, nil)
-			return err
-		},
-		"ridge: 2 Labels, want one for each of 3 classes": func() error {
-			_, _, err := r.Model.Classifier(y, nil, r.LeftOut, labels[:2])
-			return err
-		},
-		"ridge: 2 means and 3 noises of 3 outputs": func() error {
-			x, a := r.Model.Rows()
-			_, err := r.Model.WithKernel(x, a, make([]float64, 2), make([]float64, 3))
-			return err
-		},
-		"ridge: 299 rows and 300×3 weights, want at least one row, and 3 weights for each": func() error {
-			x, a := r.Model.Rows()
-			_, err := r.Model.WithKernel(x.RowRange(0, 299), a, make([]float64, 3), make([]float64, 3))
-			return err
-		},
+	classify := func(y dense.Matrix[T], leftOut dense.Matrix[float64], labels []string) error {
+		_, _, err := r.Model.Classifier(y, nil, leftOut, labels)
+		return err
+	}
+	rows, a := r.Model.Rows()
+	numbers := make([]float64, 3)
+	for want, err := range map[string]error{
+		"ridge: errors at rows left out are 0×0, want 300×3":                               classify(y, dense.Matrix[float64]{}, nil),
+		"ridge: row 0 of y is no indicator of a class":                                     classify(dense.New[T](300, 3), r.LeftOut, nil),
+		"ridge: 2 Labels, want one for each of 3 classes":                                  classify(y, r.LeftOut, labels[:2]),
+		"ridge: 2 means and 3 noises of 3 outputs":                                         must.Err(r.Model.WithKernel(rows, a, numbers[:2], numbers)),
+		"ridge: 299 rows and 300×3 weights, want at least one row, and 3 weights for each": must.Err(r.Model.WithKernel(rows.RowRange(0, 299), a, numbers, numbers)),
 	} {
-		assert.EqualError(t, call(), want)
+		assert.EqualError(t, err, want)
 	}
 }

@@ -114,7 +114,9 @@ func scaleRows(x dense.Matrix[float64], by []float64) {
 	}
 }
 
-// Columns of V are divided by their largest elements, because float32 has a small range.
+// Columns of V are divided by their largest elements, because float32 has a small range. The columns
+// beyond a multiple of lanes, if they are few, are rows of a transpose: their products with a tile
+// take a fraction of the time.
 func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points[T], dst, v dense.Matrix[float64]) error {
 	peaks := make([]float64, v.Cols)
 	for i := range v.Rows {
@@ -131,6 +133,13 @@ func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points
 			}
 		}
 	}
+	const lanes, few = 16, 8
+	whole := v.Cols / lanes * lanes
+	if v.Cols-whole > few {
+		whole = v.Cols
+	}
+	across := dense.Transpose(dense.Matrix[T]{}, scaled.ColRange(whole, v.Cols))
+	scaled = scaled.ColRange(0, whole)
 	return o.pairs(ctx, func(i, j int) {
 		t := pool.Get[gramian.Tile[T]](&gramian.Tiles)
 		defer pool.Put(&gramian.Tiles, t)
@@ -141,9 +150,11 @@ func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points
 		if kept.Data == nil {
 			t.Begin(y)
 		}
-		t.Sums.Shape(gramian.TileRows, v.Cols)
-		t.Other.Shape(cols, v.Cols)
-		below := t.Other.Rows(cols) // KᵀV_I
+		t.Sums.Shape(gramian.TileRows, whole)
+		t.Other.Shape(cols, whole)
+		t.Across.Shape(few, cols+gramian.TileRows)
+		both := t.Across.Rows(across.Rows)
+		below, belowAcross := t.Other.Rows(cols), both.ColRange(0, cols) // KᵀV_I, and its transpose
 		for lo := 0; lo < rows; lo += gramian.TileRows {
 			hi := min(lo+gramian.TileRows, rows)
 			var g dense.Matrix[T]
@@ -152,19 +163,26 @@ func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points
 			} else {
 				g = t.Fill(o.k, x.Rows(lo, hi), y)
 			}
-			sums := t.Sums.Rows(hi - lo)
+			sums, sumsAcross, to := t.Sums.Rows(hi-lo), both.ColRange(cols, cols+hi-lo), dst.RowRange(i*o.size+lo, i*o.size+hi)
 			matmul.MulInPlace(1, g, vj, 0, sums)
-			addScaled(dst.RowRange(i*o.size+lo, i*o.size+hi), sums, peaks)
+			addScaled(to, sums, peaks)
+			if across.Rows > 0 {
+				matmul.MulT(1, across.ColRange(j*o.size, j*o.size+cols), g, 0, sumsAcross)
+				addAcross(to.ColRange(whole, v.Cols), sumsAcross, peaks[whole:])
+			}
 			if i != j {
 				beta := T(1)
 				if lo == 0 {
 					beta = 0
 				}
 				matmul.TMulInPlace(1, g, vi.RowRange(lo, hi), beta, below)
+				matmul.MulInPlace(1, across.ColRange(i*o.size+lo, i*o.size+hi), g, beta, belowAcross)
 			}
 		}
 		if i != j {
-			addScaled(dst.RowRange(j*o.size, j*o.size+cols), below, peaks)
+			to := dst.RowRange(j*o.size, j*o.size+cols)
+			addScaled(to, below, peaks)
+			addAcross(to.ColRange(whole, v.Cols), belowAcross, peaks[whole:])
 		}
 	})
 }
@@ -174,6 +192,14 @@ func addScaled[T dense.Float](dst dense.Matrix[float64], x dense.Matrix[T], by [
 		to := dst.Row(i)
 		for j, v := range x.Row(i) {
 			to[j] += float64(v) * by[j]
+		}
+	}
+}
+
+func addAcross[T dense.Float](dst dense.Matrix[float64], x dense.Matrix[T], by []float64) {
+	for j := range x.Rows {
+		for i, v := range x.Row(j) {
+			dst.Row(i)[j] += float64(v) * by[j]
 		}
 	}
 }

@@ -14,8 +14,9 @@ func (m Machine) Mul(a, b Vec, into ...Vec) Vec {
 func (m Machine) Div(a, b Vec, into ...Vec) Vec {
 	return m.to(into).apply(m.binary("fdiv", fdiv), a, b)
 }
-func (m Machine) Abs(a Vec, into ...Vec) Vec { return m.to(into).apply(m.unary("fabs", fabs), a) }
-func (m Machine) Neg(a Vec, into ...Vec) Vec { return m.to(into).apply(m.unary("fneg", fneg), a) }
+func (m Machine) Abs(a Vec, into ...Vec) Vec  { return m.to(into).apply(m.unary("fabs", fabs), a) }
+func (m Machine) Sqrt(a Vec, into ...Vec) Vec { return m.to(into).apply(m.unary("fsqrt", fsqrt), a) }
+func (m Machine) Neg(a Vec, into ...Vec) Vec  { return m.to(into).apply(m.unary("fneg", fneg), a) }
 
 // Min and Max are NaN where one of the elements is.
 

@@ -66,6 +66,7 @@ const (
 	fmaxp = 0x6e20f400
 	fabs  = 0x4ea0f800
 	fneg  = 0x6ea0f800
+	fsqrt = 0x6ea1f800
 
 	fmaxnm = 0x4e20c400
 	fminnm = 0x4ea0c400

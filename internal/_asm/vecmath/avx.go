@@ -86,6 +86,8 @@ func (m avx) fused(a, b, c Op) Op {
 
 func (m avx) kept(c Op) Op { return c }
 
+func (m avx) sqrt(v, into Op) { of(m, VSQRTPS, VSQRTPD)(v, into) }
+
 func (m avx) scale() kernel.Operation[Op] {
 	if !m.Wide {
 		return nil

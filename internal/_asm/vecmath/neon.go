@@ -21,6 +21,7 @@ func (m neon) register(v float64) arm64.Vec       { return m.Value(v) }
 func (m neon) inRegister(v arm64.Vec) arm64.Vec   { return v }
 func (m neon) fused(a, b, c arm64.Vec) arm64.Vec  { return m.AddMul(a, b, c) }
 func (m neon) kept(c arm64.Vec) arm64.Vec         { return m.Move(c) }
+func (m neon) sqrt(v, into arm64.Vec)             { m.Sqrt(v, into) }
 func (m neon) scale() kernel.Operation[arm64.Vec] { return nil }
 func (m neon) equal(a, b arm64.Vec) arm64.Vec     { return m.Equal(a, b) }
 func (m neon) atLeast(a, b arm64.Vec) arm64.Vec   { return m.AtLeast(a, b) }

@@ -25,6 +25,7 @@ type machine[V, G any] interface {
 	fused(a, b, c V) V
 	// kept returns an operand of fused in place of c, so that c keeps its value.
 	kept(c V) V
+	sqrt(v, into V)
 	// scale returns the instruction for a·2^b with integers b, or nil.
 	scale() kernel.Operation[V]
 

@@ -58,6 +58,21 @@ func multiply[T Float](x []T, a []T) {
 	}
 }
 
+func sqrt[T Float](x []T) {
+	switch kernelOf[T]() {
+	case f32AVX512:
+		sqrtF32AVX512(p32(x), len(x))
+	case f64AVX512:
+		sqrtF64AVX512(p64(x), len(x))
+	case f32AVX2:
+		sqrtF32AVX2(p32(x), len(x))
+	case f64AVX2:
+		sqrtF64AVX2(p64(x), len(x))
+	default:
+		sqrtReference(x)
+	}
+}
+
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32AVX512:

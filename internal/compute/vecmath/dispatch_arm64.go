@@ -44,6 +44,17 @@ func multiply[T Float](x []T, a []T) {
 	}
 }
 
+func sqrt[T Float](x []T) {
+	switch kernelOf[T]() {
+	case f32NEON:
+		sqrtF32NEON(p32(x), len(x))
+	case f64NEON:
+		sqrtF64NEON(p64(x), len(x))
+	default:
+		sqrtReference(x)
+	}
+}
+
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32NEON:

@@ -16,6 +16,10 @@ func multiply[T Float](x []T, a []T) {
 	multiplyReference(x, a)
 }
 
+func sqrt[T Float](x []T) {
+	sqrtReference(x)
+}
+
 func addScaled[T Float](y []T, x []T, a T) {
 	addScaledReference(y, x, a)
 }

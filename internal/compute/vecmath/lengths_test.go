@@ -37,6 +37,7 @@ func elementwises[T Float]() []elementwise[T] {
 			}
 		}, nil},
 		{"Multiply", 2, 1, func(s [][]T) { Multiply(s[0], s[1]) }, func(s [][]T) { multiplyReference(s[0], s[1]) }, [][2]int{{0, 1}}},
+		{"Sqrt", 1, 1, func(s [][]T) { Sqrt(s[0]) }, func(s [][]T) { sqrtReference(s[0]) }, nil},
 		{"AddScaled", 2, 1, func(s [][]T) { AddScaled(s[0], s[1], 1.1) }, func(s [][]T) { addScaledReference(s[0], s[1], 1.1) }, [][2]int{{0, 1}}},
 		{"Max0", 1, 1, func(s [][]T) { Max0(s[0], 1.1) }, func(s [][]T) { max0Reference(s[0], 1.1) }, nil},
 		{"Sign", 1, 1, func(s [][]T) { Sign(s[0], 1.1) }, func(s [][]T) { signReference(s[0], 1.1) }, nil},

@@ -52,6 +52,11 @@ func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
 //go:noescape
 func multiplyF32AVX512(x *float32, a *float32, n int)
 
+// sqrtF32AVX512 sets x[i] = √x[i] for n elements.
+//
+//go:noescape
+func sqrtF32AVX512(x *float32, n int)
+
 // addScaledF32AVX512 sets y[i] = y[i] + a·x[i] for n elements.
 //
 //go:noescape
@@ -139,6 +144,9 @@ func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
 func multiplyF64AVX512(x *float64, a *float64, n int)
 
 //go:noescape
+func sqrtF64AVX512(x *float64, n int)
+
+//go:noescape
 func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
 
 // sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
@@ -211,6 +219,9 @@ func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 func multiplyF32AVX2(x *float32, a *float32, n int)
 
 //go:noescape
+func sqrtF32AVX2(x *float32, n int)
+
+//go:noescape
 func addScaledF32AVX2(y *float32, x *float32, a float32, n int)
 
 //go:noescape
@@ -275,6 +286,9 @@ func affineEachF64AVX2(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
+
+//go:noescape
+func sqrtF64AVX2(x *float64, n int)
 
 //go:noescape
 func addScaledF64AVX2(y *float64, x *float64, a float64, n int)

@@ -52,6 +52,11 @@ func affineEachF32NEON(x *float32, a float32, b *float32, c float32, n int)
 //go:noescape
 func multiplyF32NEON(x, a *float32, n int)
 
+// sqrtF32NEON sets x[i] = √x[i] for n elements.
+//
+//go:noescape
+func sqrtF32NEON(x *float32, n int)
+
 // addScaledF32NEON sets y[i] = y[i] + a·x[i] for n elements.
 //
 //go:noescape
@@ -149,6 +154,9 @@ func affineEachF64NEON(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
 func multiplyF64NEON(x, a *float64, n int)
+
+//go:noescape
+func sqrtF64NEON(x *float64, n int)
 
 //go:noescape
 func addScaledF64NEON(y, x *float64, a float64, n int)

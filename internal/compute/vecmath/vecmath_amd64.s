@@ -1430,6 +1430,59 @@ blockDone:
 	VZEROUPPER
 	RET
 
+// func sqrtF32AVX512(x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	SUBQ $0x00000040, CX
+	JLT  block0End
+
+block0:
+	VMOVUPS (AX)(DX*1), Z0
+	VMOVUPS 64(AX)(DX*1), Z1
+	VMOVUPS 128(AX)(DX*1), Z2
+	VMOVUPS 192(AX)(DX*1), Z3
+	VSQRTPS Z0, Z0
+	VSQRTPS Z1, Z1
+	VSQRTPS Z2, Z2
+	VSQRTPS Z3, Z3
+	VMOVUPS Z0, (AX)(DX*1)
+	VMOVUPS Z1, 64(AX)(DX*1)
+	VMOVUPS Z2, 128(AX)(DX*1)
+	VMOVUPS Z3, 192(AX)(DX*1)
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS (AX)(DX*1), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (AX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, CX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(CX*2), K1
+	VMOVUPS.Z (AX)(DX*1), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
 // func addScaledF32AVX512(y *float32, x *float32, a float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·addScaledF32AVX512(SB), NOSPLIT, $0-32
@@ -4168,6 +4221,59 @@ blockDone:
 	VZEROUPPER
 	RET
 
+// func sqrtF64AVX512(x *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	SUBQ $0x00000020, CX
+	JLT  block0End
+
+block0:
+	VMOVUPD (AX)(DX*1), Z0
+	VMOVUPD 64(AX)(DX*1), Z1
+	VMOVUPD 128(AX)(DX*1), Z2
+	VMOVUPD 192(AX)(DX*1), Z3
+	VSQRTPD Z0, Z0
+	VSQRTPD Z1, Z1
+	VSQRTPD Z2, Z2
+	VSQRTPD Z3, Z3
+	VMOVUPD Z0, (AX)(DX*1)
+	VMOVUPD Z1, 64(AX)(DX*1)
+	VMOVUPD Z2, 128(AX)(DX*1)
+	VMOVUPD Z3, 192(AX)(DX*1)
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD (AX)(DX*1), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (AX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, CX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(CX*2), K1
+	VMOVUPD.Z (AX)(DX*1), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (AX)(DX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
 // func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·addScaledF64AVX512(SB), NOSPLIT, $0-32
@@ -6783,6 +6889,61 @@ block1End:
 	VMASKMOVPS (DX)(BX*1), Y0, Y2
 	VMULPS     Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX2(x *float32, n int)
+// Requires: AVX
+TEXT ·sqrtF32AVX2(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	SUBQ $0x00000020, CX
+	JLT  block0End
+
+block0:
+	VMOVUPS (AX)(DX*1), Y0
+	VMOVUPS 32(AX)(DX*1), Y1
+	VMOVUPS 64(AX)(DX*1), Y2
+	VMOVUPS 96(AX)(DX*1), Y3
+	VSQRTPS Y0, Y0
+	VSQRTPS Y1, Y1
+	VSQRTPS Y2, Y2
+	VSQRTPS Y3, Y3
+	VMOVUPS Y0, (AX)(DX*1)
+	VMOVUPS Y1, 32(AX)(DX*1)
+	VMOVUPS Y2, 64(AX)(DX*1)
+	VMOVUPS Y3, 96(AX)(DX*1)
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS (AX)(DX*1), Y0
+	VSQRTPS Y0, Y0
+	VMOVUPS Y0, (AX)(DX*1)
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, CX
+	JGE     block1
+
+block1End:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x02, CX
+	SUBQ       CX, BX
+	VMOVUPS    (BX), Y0
+	VMASKMOVPS (AX)(DX*1), Y0, Y1
+	VSQRTPS    Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)(DX*1)
 
 blockDone:
 	VZEROUPPER
@@ -9616,6 +9777,61 @@ block1End:
 	VMASKMOVPD (DX)(BX*1), Y0, Y2
 	VMULPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX2(x *float64, n int)
+// Requires: AVX
+TEXT ·sqrtF64AVX2(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	SUBQ $0x00000010, CX
+	JLT  block0End
+
+block0:
+	VMOVUPD (AX)(DX*1), Y0
+	VMOVUPD 32(AX)(DX*1), Y1
+	VMOVUPD 64(AX)(DX*1), Y2
+	VMOVUPD 96(AX)(DX*1), Y3
+	VSQRTPD Y0, Y0
+	VSQRTPD Y1, Y1
+	VSQRTPD Y2, Y2
+	VSQRTPD Y3, Y3
+	VMOVUPD Y0, (AX)(DX*1)
+	VMOVUPD Y1, 32(AX)(DX*1)
+	VMOVUPD Y2, 64(AX)(DX*1)
+	VMOVUPD Y3, 96(AX)(DX*1)
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000010, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD (AX)(DX*1), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, (AX)(DX*1)
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000004, CX
+	JGE     block1
+
+block1End:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x03, CX
+	SUBQ       CX, BX
+	VMOVUPD    (BX), Y0
+	VMASKMOVPD (AX)(DX*1), Y0, Y1
+	VSQRTPD    Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(DX*1)
 
 blockDone:
 	VZEROUPPER

@@ -1333,6 +1333,51 @@ block1:
 block1End:
 	RET
 
+// func sqrtF32NEON(x *float32, n int)
+TEXT ·sqrtF32NEON(SB), NOSPLIT, $0-16
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	MOVD R1, R1
+	CMP $16, R1
+	BLT block16End
+block16:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	WORD $0x6ea1f821 // fsqrt v1.4s, v1.4s
+	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
+	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	SUB $16, R1
+	CMP $16, R1
+	BGE block16
+block16End:
+	CMP $4, R1
+	BLT block4End
+block4:
+	FMOVQ 0(R0), F0
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	FMOVQ F0, 0(R0)
+	ADD $16, R0
+	SUB $4, R1
+	CMP $4, R1
+	BGE block4
+block4End:
+	CMP $1, R1
+	BLT block1End
+block1:
+	VLD1R (R0), [V0.S4]
+	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
+	FMOVS F0, 0(R0)
+	ADD $4, R0
+	SUB $1, R1
+	CMP $1, R1
+	BGE block1
+block1End:
+	RET
+
 // func addScaledF32NEON(y, x *float32, a float32, n int)
 TEXT ·addScaledF32NEON(SB), NOSPLIT, $0-32
 	MOVD y+0(FP), R0
@@ -4787,6 +4832,51 @@ block1:
 	FMOVD F0, 0(R0)
 	ADD $8, R0
 	ADD $8, R2
+	SUB $1, R1
+	CMP $1, R1
+	BGE block1
+block1End:
+	RET
+
+// func sqrtF64NEON(x *float64, n int)
+TEXT ·sqrtF64NEON(SB), NOSPLIT, $0-16
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	MOVD R1, R1
+	CMP $8, R1
+	BLT block8End
+block8:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x6ee1f821 // fsqrt v1.2d, v1.2d
+	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
+	WORD $0x6ee1f863 // fsqrt v3.2d, v3.2d
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	SUB $8, R1
+	CMP $8, R1
+	BGE block8
+block8End:
+	CMP $2, R1
+	BLT block2End
+block2:
+	FMOVQ 0(R0), F0
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	FMOVQ F0, 0(R0)
+	ADD $16, R0
+	SUB $2, R1
+	CMP $2, R1
+	BGE block2
+block2End:
+	CMP $1, R1
+	BLT block1End
+block1:
+	VLD1R (R0), [V0.D2]
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	FMOVD F0, 0(R0)
+	ADD $8, R0
 	SUB $1, R1
 	CMP $1, R1
 	BGE block1

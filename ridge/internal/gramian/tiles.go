@@ -41,7 +41,11 @@ func apply[T dense.Float](p Profile, e, poly []T) {
 		vecmath.Exp(e, e)
 		return
 	}
-	roots(e, poly, p.Nu)
+	// Rounding may make −‖x − y‖²/2 positive.
+	vecmath.Affine(poly, e, T(-4*p.Nu), 0)
+	vecmath.Max0(poly, 1)
+	vecmath.Sqrt(poly) // r = √(2ν)·‖x − y‖
+	vecmath.Affine(e, poly, -1, 0)
 	vecmath.Exp(e, e)
 	if p.Nu == 0.5 {
 		return
@@ -54,20 +58,6 @@ func apply[T dense.Float](p Profile, e, poly []T) {
 		vecmath.Affine(poly, poly, 1, 0.25)
 	}
 	vecmath.Multiply(e, poly)
-}
-
-// roots sets poly[j] to r = √(−4ν·e[j]), and e[j] to −r. Roots are exponentials of logarithms,
-// where r² + 4⁻ᵇ in place of r² keeps the logarithm finite.
-func roots[T dense.Float](e, poly []T, nu float64) {
-	bits := 24
-	if vecmath.Roundoff[T]() < 0x1p-30 {
-		bits = 53
-	}
-	vecmath.Affine(poly, e, T(math.Ldexp(-4*nu, 2*bits)), 0)
-	vecmath.LogELU(poly, poly) // log(1 + 4ᵇ·r²)
-	vecmath.Affine(poly, poly, 0.5, -T(bits)*math.Ln2)
-	vecmath.Exp(poly, poly)
-	vecmath.Affine(e, poly, -1, 0)
 }
 
 // Derivative returns dk/dq for k = k(√q), or 0 where that of ν = ½ is infinite.
@@ -130,9 +120,9 @@ func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
 
 type Tile[T dense.Float] struct {
-	Sums, Other  scratch.Buffer[T] // for products with tiles
-	values, poly scratch.Buffer[T]
-	packed       matmul.Packed[T]
+	Sums, Other, Across scratch.Buffer[T] // for products with tiles
+	values, poly        scratch.Buffer[T]
+	packed              matmul.Packed[T]
 }
 
 var Tiles pool.Pair[Tile[float32], Tile[float64]]
