@@ -26,8 +26,9 @@ type choice[T dense.Float] struct {
 	estimates  []float32 // of each query
 	ofSegments []float32 // of each query: scores of the means of keys
 	chosen     selection
-	read       []int // estimates of tokens that a query reads apart from the last ones
-	places     []place[T]
+	read       []int      // estimates of tokens that a query reads apart from the last ones
+	places     []place[T] // of these tokens
+	starts     []int      // the first of the tokens of a segment in places
 	tile       *tiles.Tile[T]
 	sums       [2]rotatedSums // of the keys that are not read, and of codes that are
 	combined   combined[T]
@@ -106,6 +107,7 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 		scores[i] = hidden
 		w.read = append(w.read, int(i))
 	}
+	w.places = w.places[:0]
 	w.find(c.slabs)
 	c.of.fetch(w.places)
 	w.sumRest(scores)

@@ -15,36 +15,35 @@ type place[T dense.Float] struct {
 	row  int
 }
 
+// find finds the places of the tokens to read that have none yet.
 func (w *choice[T]) find(l *slabs[T]) {
-	w.places = scratch.Resize(w.places, len(w.read))
-	for j, i := range w.read {
-		w.places[j].slab, w.places[j].row = l.at(w.token(i), w.h)
+	for _, i := range w.read[len(w.places):] {
+		slab, row := l.at(w.token(i), w.h)
+		w.places = append(w.places, place[T]{slab, row})
 	}
 }
 
+// gather copies the codes of the tokens to read, and the means of values of their segments.
 func (w *choice[T]) gather() {
-	n := len(w.places)
-	for i := range w.codes {
-		to := &w.codes[i]
-		to.shape(codesToRead(w.places[0].slab, i), n)
-		for p, codes := range to.planes {
-			for j, at := range w.places {
-				from := codesToRead(at.slab, i)
-				from.take(codes[j*to.words:][:to.words], p, from.at(at.row))
-			}
+	w.starts = w.starts[:0]
+	for j, at := range w.places {
+		if j == 0 || at.row/Segment != w.places[j-1].row/Segment || at.slab != w.places[j-1].slab {
+			w.starts = append(w.starts, j)
 		}
+	}
+	like, means := w.places[0].slab, &w.codes[2]
+	for side := range like.codes {
+		to := &w.codes[side]
+		to.shape(&like.codes[side], len(w.places))
 		for j, at := range w.places {
-			from := codesToRead(at.slab, i)
-			to.scales[j] = from.scales[from.at(at.row)]
+			to.copy(j, &at.slab.codes[side], at.row)
 		}
 	}
-}
-
-func codesToRead[T dense.Float](s *slab[T], i int) *rows {
-	if i == 2 {
-		return &s.means[1]
+	means.shape(&like.means[1], len(w.starts))
+	for j, first := range w.starts {
+		at := w.places[first]
+		means.copy(j, &at.slab.means[1], at.row/Segment)
 	}
-	return &s.codes[i]
 }
 
 func (w *choice[T]) sumCodes(c *codes[T], g int) {
@@ -78,12 +77,21 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	r.total = vecmath.Sum(x)
 	r.values = scratch.Resize(r.values, c.sides[1].order)
 	clear(r.values)
+	w.blocks = scratch.Resize(w.blocks, len(w.starts))
+	for j, first := range w.starts {
+		next := n
+		if j+1 < len(w.starts) {
+			next = w.starts[j+1]
+		}
+		w.blocks[j] = vecmath.Sum(x[first:next])
+	}
 	for _, of := range [...]struct {
-		sums *weighted
-		rows *rows
-	}{{&w.values, &w.codes[1]}, {&w.valueMeans, &w.codes[2]}} {
+		sums    *weighted
+		rows    *rows
+		weights []float32
+	}{{&w.values, &w.codes[1], x}, {&w.valueMeans, &w.codes[2], w.blocks}} {
 		of.sums.begin(of.rows, 1)
-		of.sums.add(&w.weights, of.rows, x, 0, n)
+		of.sums.add(&w.weights, of.rows, of.weights, 0, len(of.weights))
 		of.sums.collect(of.rows, r.values, &w.part)
 	}
 }
@@ -93,7 +101,7 @@ func (c *codes[T]) fetch(places []place[T]) {
 		for i := range at.slab.codes {
 			at.slab.codes[i].fetch(at.row)
 		}
-		at.slab.means[1].fetch(at.row)
+		at.slab.means[1].fetch(at.row / Segment)
 	}
 }
 
