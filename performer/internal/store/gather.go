@@ -15,35 +15,65 @@ type place[T dense.Float] struct {
 	row  int
 }
 
-// find finds the places of the tokens to read that have none yet.
+// find finds the places of the tokens to read that have none yet, and of their segments.
 func (w *choice[T]) find(l *slabs[T]) {
-	for _, i := range w.read[len(w.places):] {
-		slab, row := l.at(w.token(i), w.h)
+	for j := len(w.places); j < len(w.read); j++ {
+		slab, row := l.at(w.token(w.read[j]), w.h)
 		w.places = append(w.places, place[T]{slab, row})
+		at := place[T]{slab, row / Segment}
+		if n := len(w.segments); n == 0 || w.segments[n-1] != at {
+			w.starts, w.segments = append(w.starts, j), append(w.segments, at)
+		}
 	}
 }
 
 // gather copies the codes of the tokens to read, and the means of values of their segments.
 func (w *choice[T]) gather() {
-	w.starts = w.starts[:0]
-	for j, at := range w.places {
-		if j == 0 || at.row/Segment != w.places[j-1].row/Segment || at.slab != w.places[j-1].slab {
-			w.starts = append(w.starts, j)
+	for i := range w.codes {
+		if i < 2 {
+			gatherRows(&w.codes[i], w.places, i)
+		} else {
+			gatherRows(&w.codes[i], w.segments, i)
 		}
 	}
-	like, means := w.places[0].slab, &w.codes[2]
-	for side := range like.codes {
-		to := &w.codes[side]
-		to.shape(&like.codes[side], len(w.places))
-		for j, at := range w.places {
-			to.copy(j, &at.slab.codes[side], at.row)
+}
+
+func gatherRows[T dense.Float](to *rows, places []place[T], i int) {
+	to.shape(codesToRead(places[0].slab, i), len(places))
+	words := to.words
+	for first, next := 0, 0; first < len(places); first = next {
+		s := places[first].slab
+		for next = first; next < len(places) && places[next].slab == s; {
+			next++
+		}
+		from, some := codesToRead(s, i), places[first:next]
+		for p, codes := range to.planes {
+			codes = codes[first*words:]
+			for j := 0; from.three && j < len(some); j++ {
+				from.take(codes[j*words:][:words], p, some[j].row)
+			}
+			for j := 0; !from.three && j < len(some); j++ {
+				dst, src := codes[j*words:][:words], from.planes[p][some[j].row*words:][:words]
+				for ; len(src) >= 4 && len(dst) >= 4; dst, src = dst[4:], src[4:] {
+					*(*[4]uint64)(dst) = *(*[4]uint64)(src)
+				}
+				if len(src) > 0 {
+					copy(dst, src)
+				}
+			}
+		}
+		scales := to.scales[first:next]
+		for j := range scales {
+			scales[j] = from.scales[some[j].row]
 		}
 	}
-	means.shape(&like.means[1], len(w.starts))
-	for j, first := range w.starts {
-		at := w.places[first]
-		means.copy(j, &at.slab.means[1], at.row/Segment)
+}
+
+func codesToRead[T dense.Float](s *slab[T], i int) *rows {
+	if i == 2 {
+		return &s.means[1]
 	}
+	return &s.codes[i]
 }
 
 func (w *choice[T]) sumCodes(c *codes[T], g int) {
@@ -96,12 +126,14 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	}
 }
 
-func (c *codes[T]) fetch(places []place[T]) {
-	for _, at := range places {
+func (c *codes[T]) fetch(w *choice[T]) {
+	for _, at := range w.places {
 		for i := range at.slab.codes {
 			at.slab.codes[i].fetch(at.row)
 		}
-		at.slab.means[1].fetch(at.row / Segment)
+	}
+	for _, at := range w.segments {
+		at.slab.means[1].fetch(at.row)
 	}
 }
 

@@ -96,14 +96,6 @@ func (r *rows) take(row []uint64, plane, at int) {
 	}
 }
 
-// copy copies a row of other rows.
-func (r *rows) copy(to int, from *rows, at int) {
-	for i, codes := range r.planes {
-		from.take(codes[to*r.words:][:r.words], i, at)
-	}
-	r.scales[to] = from.scales[at]
-}
-
 // each calls f with n rows of a plane for package scan, from row at on: with all at once, or with
 // multiples of scan.GroupRows, from row at + first on, in memory that the first cache holds.
 func (r *rows) each(memory *[]uint64, plane, at, n int, f func(codes []uint64, first, n int)) {
