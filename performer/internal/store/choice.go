@@ -26,8 +26,10 @@ type choice[T dense.Float] struct {
 	estimates  []float32 // of each query
 	ofSegments []float32 // of each query: scores of the means of keys
 	chosen     selection
-	read       []int // estimates of tokens that a query reads apart from the last ones
-	places     []place[T]
+	read       []int      // estimates of tokens that a query reads apart from the last ones
+	places     []place[T] // of these tokens
+	starts     []int      // the first of the tokens of a segment in places
+	segments   []place[T] // of each of these
 	tile       *tiles.Tile[T]
 	sums       [2]rotatedSums // of the keys that are not read, and of codes that are
 	combined   combined[T]
@@ -106,8 +108,9 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 		scores[i] = hidden
 		w.read = append(w.read, int(i))
 	}
+	w.places, w.starts, w.segments = w.places[:0], w.starts[:0], w.segments[:0]
 	w.find(c.slabs)
-	c.of.fetch(w.places)
+	c.of.fetch(w)
 	w.sumRest(scores)
 	w.sums[1].total = 0
 	w.tile = tiles.NewTile(on.s.of.Scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
@@ -115,6 +118,7 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 	ok := w.combined.output(dst, on.scores(w.h, w.first+g), &c.sides[1], w.tile, 0, w.sums[:], 1)
 	w.tile.Release()
 	clear(w.places)
+	clear(w.segments)
 	return ok
 }
 

@@ -59,8 +59,9 @@ type reader[T dense.Float] interface {
 	// whole computes the outputs of queries from ≤ i < to over all keys, except in heads to skip.
 	whole(from, to int)
 
-	// fetch prefetches tokens. read adds w.read and the tokens from w.near on to sums of query g.
-	fetch(places []place[T])
+	// fetch prefetches the tokens of w. read adds w.read and the tokens from w.near on to sums of
+	// query g.
+	fetch(w *choice[T])
 	read(w *choice[T], g int)
 }
 

@@ -148,8 +148,8 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 
 func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }
 
-func (e *elements[T]) fetch(places []place[T]) {
-	for _, at := range places {
+func (e *elements[T]) fetch(w *choice[T]) {
+	for _, at := range w.places {
 		for _, x := range at.slab.elements {
 			cache.Fetch(x.of(at.row, 1))
 		}

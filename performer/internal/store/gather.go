@@ -15,27 +15,56 @@ type place[T dense.Float] struct {
 	row  int
 }
 
+// find finds the places of the tokens to read that have none yet, and of their segments.
 func (w *choice[T]) find(l *slabs[T]) {
-	w.places = scratch.Resize(w.places, len(w.read))
-	for j, i := range w.read {
-		w.places[j].slab, w.places[j].row = l.at(w.token(i), w.h)
+	for j := len(w.places); j < len(w.read); j++ {
+		slab, row := l.at(w.token(w.read[j]), w.h)
+		w.places = append(w.places, place[T]{slab, row})
+		at := place[T]{slab, row / Segment}
+		if n := len(w.segments); n == 0 || w.segments[n-1] != at {
+			w.starts, w.segments = append(w.starts, j), append(w.segments, at)
+		}
 	}
 }
 
+// gather copies the codes of the tokens to read, and the means of values of their segments.
 func (w *choice[T]) gather() {
-	n := len(w.places)
 	for i := range w.codes {
-		to := &w.codes[i]
-		to.shape(codesToRead(w.places[0].slab, i), n)
+		if i < 2 {
+			gatherRows(&w.codes[i], w.places, i)
+		} else {
+			gatherRows(&w.codes[i], w.segments, i)
+		}
+	}
+}
+
+func gatherRows[T dense.Float](to *rows, places []place[T], i int) {
+	to.shape(codesToRead(places[0].slab, i), len(places))
+	words := to.words
+	for first, next := 0, 0; first < len(places); first = next {
+		s := places[first].slab
+		for next = first; next < len(places) && places[next].slab == s; {
+			next++
+		}
+		from, some := codesToRead(s, i), places[first:next]
 		for p, codes := range to.planes {
-			for j, at := range w.places {
-				from := codesToRead(at.slab, i)
-				from.take(codes[j*to.words:][:to.words], p, from.at(at.row))
+			codes = codes[first*words:]
+			for j := 0; from.three && j < len(some); j++ {
+				from.take(codes[j*words:][:words], p, some[j].row)
+			}
+			for j := 0; !from.three && j < len(some); j++ {
+				dst, src := codes[j*words:][:words], from.planes[p][some[j].row*words:][:words]
+				for ; len(src) >= 4 && len(dst) >= 4; dst, src = dst[4:], src[4:] {
+					*(*[4]uint64)(dst) = *(*[4]uint64)(src)
+				}
+				if len(src) > 0 {
+					copy(dst, src)
+				}
 			}
 		}
-		for j, at := range w.places {
-			from := codesToRead(at.slab, i)
-			to.scales[j] = from.scales[from.at(at.row)]
+		scales := to.scales[first:next]
+		for j := range scales {
+			scales[j] = from.scales[some[j].row]
 		}
 	}
 }
@@ -78,21 +107,32 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	r.total = vecmath.Sum(x)
 	r.values = scratch.Resize(r.values, c.sides[1].order)
 	clear(r.values)
+	w.blocks = scratch.Resize(w.blocks, len(w.starts))
+	for j, first := range w.starts {
+		next := n
+		if j+1 < len(w.starts) {
+			next = w.starts[j+1]
+		}
+		w.blocks[j] = vecmath.Sum(x[first:next])
+	}
 	for _, of := range [...]struct {
-		sums *weighted
-		rows *rows
-	}{{&w.values, &w.codes[1]}, {&w.valueMeans, &w.codes[2]}} {
+		sums    *weighted
+		rows    *rows
+		weights []float32
+	}{{&w.values, &w.codes[1], x}, {&w.valueMeans, &w.codes[2], w.blocks}} {
 		of.sums.begin(of.rows, 1)
-		of.sums.add(&w.weights, of.rows, x, 0, n)
+		of.sums.add(&w.weights, of.rows, of.weights, 0, len(of.weights))
 		of.sums.collect(of.rows, r.values, &w.part)
 	}
 }
 
-func (c *codes[T]) fetch(places []place[T]) {
-	for _, at := range places {
+func (c *codes[T]) fetch(w *choice[T]) {
+	for _, at := range w.places {
 		for i := range at.slab.codes {
 			at.slab.codes[i].fetch(at.row)
 		}
+	}
+	for _, at := range w.segments {
 		at.slab.means[1].fetch(at.row)
 	}
 }

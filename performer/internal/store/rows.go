@@ -24,7 +24,6 @@ import (
 type rows struct {
 	bits, order  int
 	width, words int
-	tokens       int   // of a row
 	three        bool  // whether planes are groups of 3 bits in package scan
 	least        uint8 // the code of package scan for the code 0
 	keys         bool  // of the tokens
@@ -39,7 +38,7 @@ func widthOf(bits int) int { return max(4, min(bits, 8)) }
 func Takes(bits int) bool { return slices.Contains([]int{3, 4, 8, 16}, bits) }
 
 func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
-	r := rows{bits: bits, order: order, width: widthOf(bits), tokens: tokens, three: bits == 3}
+	r := rows{bits: bits, order: order, width: widthOf(bits), three: bits == 3}
 	r.words = scan.Words(order, r.width)
 	words, together := r.words, tokens
 	if r.three {
@@ -64,22 +63,15 @@ func (r *rows) shape(like *rows, n int) {
 	}
 }
 
-func (r *rows) at(row int) int {
-	if r.tokens == 1 {
-		return row
-	}
-	return row / Segment
-}
-
 func (r *rows) fetch(row int) {
-	at := r.at(row) * r.words
 	for _, codes := range r.planes {
 		if r.three {
 			scan.FetchThree(r.group(codes, row), r.words, row%scan.GroupRows)
 		} else {
-			cache.Fetch(codes[at:][:r.words])
+			cache.Fetch(codes[row*r.words:][:r.words])
 		}
 	}
+	cache.Fetch(r.scales[row:][:1])
 }
 
 // group returns the group of codes of 3 bits with a row, and all groups after it.

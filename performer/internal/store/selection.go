@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -14,7 +15,7 @@ type selection struct {
 	lowest float32 // of the highest scores; 0 if there is none
 	list   []int32
 	peaks  []float32
-	keys   []uint64
+	keys   []uint32
 }
 
 const (
@@ -41,16 +42,27 @@ func (s *selection) highest(scores []float32, n int) []int32 {
 	}
 	s.list = scratch.Resize(s.list, len(scores))
 	list := s.list[:scan.Above(s.list, scores, s.bound(n))]
-	if len(list) > n {
-		list = s.cut(list, scores, n)
-	}
 	s.lowest = 0
+	if len(list) == 0 {
+		return list
+	}
+	s.keys = scratch.Resize(s.keys, len(list))
 	for at, i := range list {
-		if v := scores[i]; at == 0 || v < s.lowest {
-			s.lowest = v
+		s.keys[at] = keyOf(scores[i])
+	}
+	key, equal := nth(s.keys, min(n, len(list)))
+	s.lowest = scoreOf(key)
+	kept := list[:0]
+	for _, i := range list {
+		switch v := scores[i]; {
+		case v > s.lowest:
+			kept = append(kept, i)
+		case v == s.lowest && equal > 0:
+			kept = append(kept, i)
+			equal--
 		}
 	}
-	return list
+	return kept
 }
 
 // bound returns the n-th highest peak, or the least number if there are fewer peaks.
@@ -60,62 +72,54 @@ func (s *selection) bound(n int) float32 {
 	}
 	s.keys = scratch.Resize(s.keys, len(s.peaks))
 	for i, peak := range s.peaks {
-		s.keys[i] = keyOf(peak, int32(i))
+		s.keys[i] = keyOf(peak)
 	}
-	return max(s.peaks[^uint32(nth(s.keys, n))], -math.MaxFloat32)
+	key, _ := nth(s.keys, n)
+	return max(scoreOf(key), -math.MaxFloat32)
 }
 
-func (s *selection) cut(list []int32, scores []float32, n int) []int32 {
-	s.keys = scratch.Resize(s.keys, 2*len(list))
-	keys, rest := s.keys[:len(list)], s.keys[len(list):]
-	for at, i := range list {
-		keys[at] = keyOf(scores[i], i)
-	}
-	copy(rest, keys)
-	least, kept := nth(rest, n), list[:0]
-	for at, i := range list {
-		if keys[at] >= least {
-			kept = append(kept, i)
-		}
-	}
-	return kept
-}
+const sign = 1 << 31
 
-// keyOf returns a number that ascends with the score and, among equal scores, descends with i.
-func keyOf(score float32, i int32) uint64 {
+// keyOf returns a number that ascends with the score. scoreOf returns the score.
+func keyOf(score float32) uint32 {
 	bits := math.Float32bits(score + 0) // +0 for −0
-	if bits>>31 == 1 {
-		bits = ^bits
-	} else {
-		bits |= 1 << 31
-	}
-	return uint64(bits)<<32 | uint64(^uint32(i))
+	return bits ^ (uint32(int32(bits)>>31) | sign)
+}
+
+func scoreOf(key uint32) float32 {
+	return math.Float32frombits(key ^ (uint32(int32(^key)>>31) | sign))
 }
 
 const digitBits = 8
 
-// nth returns the n-th highest of at least n keys, digit by digit: a histogram of the highest digit
-// tells which keys remain. nth overwrites the keys.
-func nth(keys []uint64, n int) uint64 {
-	for shift := 64 - digitBits; len(keys) > 1; shift -= digitBits {
+// nth returns the n-th highest of at least n keys, and how many equal keys are among the n highest.
+// A histogram of the highest digit in which keys differ tells which keys remain. nth overwrites the
+// keys.
+func nth(keys []uint32, n int) (uint32, int) {
+	for {
+		least, most := keys[0], keys[0]
+		for _, key := range keys {
+			least, most = min(least, key), max(most, key)
+		}
+		if least == most {
+			return least, n
+		}
+		shift := max(bits.Len32(most-least)-digitBits, 0)
 		var counts [1 << digitBits]int32
 		for _, key := range keys {
-			counts[uint8(key>>shift)]++
+			counts[uint8((most-key)>>shift)]++
 		}
-		digit := len(counts) - 1
-		for ; n > int(counts[digit]); digit-- {
+		digit := 0
+		for ; n > int(counts[digit]); digit++ {
 			n -= int(counts[digit])
 		}
-		if int(counts[digit]) == len(keys) {
-			continue
-		}
-		kept := keys[:0]
+		kept := 0
 		for _, key := range keys {
-			if int(uint8(key>>shift)) == digit {
-				kept = append(kept, key)
+			keys[kept] = key
+			if int(uint8((most-key)>>shift)) == digit {
+				kept++
 			}
 		}
-		keys = kept
+		keys = keys[:kept]
 	}
-	return keys[0]
 }

@@ -16,12 +16,14 @@ const fewQueries = 8
 type few[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	scores  scratch.Buffer[T] // queries×Keys
+	packed  bool              // whether the queries of the tile are packed as well
 }
 
 func (f *few[T]) begin(q dense.Matrix[T]) {
 	f.queries.Shape(q.Rows, q.Cols)
 	dense.Copy(f.queries.Rows(q.Rows), q)
 	f.scores.Shape(q.Rows, Keys)
+	f.packed = false
 }
 
 func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {

@@ -64,9 +64,10 @@ func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] 
 	}
 	t.seen, t.unseen = scratch.Resize(t.seen, n), n
 	clear(t.seen)
-	matmul.PackT(&t.queries, q)
 	if n <= fewQueries {
 		t.few.begin(q)
+	} else {
+		matmul.PackT(&t.queries, q)
 	}
 	return t
 }
@@ -120,6 +121,10 @@ func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 	if len(t.peaks) <= fewQueries && !w.closed && w.slopes == nil {
 		t.addFew(k, v)
 		return
+	}
+	if n := len(t.peaks); n <= fewQueries && !t.few.packed {
+		matmul.PackT(&t.queries, t.few.queries.Rows(n))
+		t.few.packed = true
 	}
 	scores := t.scores.Rows(k.Rows)
 	matmul.MulPacked(T(t.scoring.Scale), k, &t.queries, 0, scores, nil)
