@@ -49,7 +49,7 @@ func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float6
 			s.least = math.Inf(1)
 			s.at(start)
 			best.Start = s.value
-			s.climb(from, laterUnit, laterSteps)
+			s.climb(from, laterUnit, laterSteps, 2)
 			continue
 		}
 		ratio, err := first(s.x, s.y, s.weights)
@@ -64,7 +64,7 @@ func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float6
 		s.best, s.least = start, math.Inf(1)
 		s.at(start)
 		best.Start = s.value
-		s.climb(start, 1, scaleSteps)
+		s.climb(start, 1, scaleSteps, 3)
 	}
 	if start != nil {
 		best.Logs, best.Ratio, best.Loss = s.best[:x.Cols], s.floor+math.Exp(s.best[x.Cols]), s.least
@@ -108,8 +108,9 @@ func (s *scales) take(x, y dense.Matrix[float64], weights []float64, stride int)
 	}
 }
 
-// climb minimises the loss from the parameters on, whose first step has the length unit.
-func (s *scales) climb(from []float64, unit float64, steps int) {
+// climb minimises the loss from the parameters on, whose first step has the length unit, until as
+// many steps as patience gain little.
+func (s *scales) climb(from []float64, unit float64, steps, patience int) {
 	at := func(q []float64) {
 		p := slices.Clone(from)
 		vecmath.AddScaled(p, q, unit)
@@ -129,7 +130,7 @@ func (s *scales) climb(from []float64, unit float64, steps int) {
 			}
 			return optimize.NotTerminated, nil
 		},
-	}, make([]float64, len(from)), &optimize.Settings{MajorIterations: steps, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 3}}, &optimize.LBFGS{})
+	}, make([]float64, len(from)), &optimize.Settings{MajorIterations: steps, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: patience}}, &optimize.LBFGS{})
 }
 
 // A fit that fails has the value +Inf.
