@@ -270,7 +270,8 @@ func (e *explored) try(name string, of func(start float64) kernels.Kernel) (floa
 	best, failed := make([]*candidate, len(e.goals)), error(nil)
 	losses := func(power int) float64 {
 		if power < leastPower && e.Groups != nil && e.Classes > 0 && !e.exact {
-			return math.Inf(1) // kernelFit would take leastOfClasses with the temperature of a smaller λ
+			// kernelFit would take leastOfClasses with the temperature of a smaller λ
+			return math.Inf(1)
 		}
 		found, err := e.fit(name, of, power, e.goals...)
 		failed = cmp.Or(failed, err)

@@ -21,8 +21,8 @@ const (
 	laterUnit  = 0.1 // the length of the first of these steps
 	// the least number of rows of a part, in all and for each column, whose scales else fit noise
 	leastPart, leastOfColumn = 250, 25
-	// leastRatio is the least λ in units of the mean of ω·k(x, x). As the length-scale ℓ of a linear
-	// column rises, the best λ falls as ℓ⁻², below what iterations can solve.
+	// leastRatio is the least λ in units of the mean of ω·k(x, x). As the length-scale ℓ of a
+	// linear column rises, the best λ falls as ℓ⁻², below what iterations can solve.
 	leastRatio = 0x1p-23
 )
 
@@ -30,8 +30,9 @@ const (
 type Learnt struct {
 	Logs  []float64 // of length-scales, in units of that of the kernel; nil without a fit
 	Ratio float64   // λ
-	Loss  float64   // log Σω·e²/Σω·(y − ȳ)² of leave-one-out errors e, or −2·log evidence per target
-	Start float64   // the Loss for equal length-scales and the first λ
+	// Loss is log Σω·e²/Σω·(y − ȳ)² of leave-one-out errors e, or −2·log evidence per target.
+	Loss  float64
+	Start float64 // the Loss for equal length-scales and the first λ
 }
 
 // LearnScales learns length-scales of a kernel with a profile, of least leave-one-out errors or of

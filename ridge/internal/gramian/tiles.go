@@ -167,7 +167,8 @@ func Gram(dst dense.Matrix[float64], k kernels.Kernel, x, y dense.Matrix[float64
 			t.Begin(y)
 			dense.Copy(dst.RowRange(lo, hi).ColRange(from, to), t.Fill(k, xs.Rows(lo, hi), y))
 		}
-		for i := lo; i < hi && xs == ys; i++ { // which has rounding, and the kernel may have a corner
+		// distances to a row itself have rounding, and the kernel may have a corner
+		for i := lo; i < hi && xs == ys; i++ {
 			dst.Row(i)[i] = k.Eval(x.Row(i), x.Row(i))
 		}
 	})
