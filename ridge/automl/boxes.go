@@ -69,7 +69,7 @@ func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 
 func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
 	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
-	_, weights, _, err := s.likeliest(k, b.X, b.Y, b.Weights)
+	weights, _, err := s.likeliest(k, b.X, b.Y, b.Weights)
 	if err != nil {
 		return k, err
 	}

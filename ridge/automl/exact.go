@@ -1,7 +1,6 @@
 package automl
 
 import (
-	"context"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -9,55 +8,18 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
-
-// system is A = K + λΩ⁻¹ for the Gram matrix K and the weights Ω of rows.
-type system struct {
-	ctx    context.Context
-	factor *cholesky.Factor
-	root   dense.Matrix[float64] // whose upper triangle is the factor
-	ones   []float64             // A⁻¹1
-	ridge  []float64             // λ/ω
-	ratio  float64
-}
-
-func newSystem(ctx context.Context, gram dense.Matrix[float64], weights []float64, ratio float64) (s *system, err error) {
-	s = &system{ctx: ctx, root: gram.Clone(), ones: make([]float64, gram.Rows), ratio: ratio}
-	for i, w := range weights {
-		s.ridge = append(s.ridge, ratio/w)
-		s.root.Row(i)[i] += ratio / w
-		s.ones[i] = 1
-	}
-	if s.factor, err = cholesky.New(ctx, s.root); err == nil {
-		s.factor.Solve(dense.Of(gram.Rows, 1, s.ones))
-	}
-	return s, err
-}
-
-// fit returns the weights a of kernel ridge regression, and the intercepts b.
-func (s *system) fit(y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
-	a, b = y.Clone(), make([]float64, y.Cols)
-	s.factor.Solve(a)
-	for i := range a.Rows {
-		floats.Add(b, a.Row(i))
-	}
-	floats.Scale(1/floats.Sum(s.ones), b)
-	for i, u := range s.ones {
-		floats.AddScaled(a.Row(i), -u, b)
-	}
-	return a, b
-}
 
 const logisticSteps = 30
 
 // logistic returns the weights and intercepts of kernel logistic regression with the penalty
 // λ/2·½aᵀKa for indicators y. The bound ½ of the second derivatives of the loss makes each step a
 // fit to f + 2(y − P) [Böhning 1992], from an extrapolated f [Nesterov 1983].
-func (s *system) logistic(y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+func logistic(s *gramian.System, y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
 	f, before, z := dense.New[float64](y.Rows, y.Cols), dense.New[float64](y.Rows, y.Cols), dense.New[float64](y.Rows, y.Cols)
 	p := make([]float64, y.Cols)
 	for step := range logisticSteps {
@@ -74,22 +36,27 @@ func (s *system) logistic(y dense.Matrix[float64]) (a dense.Matrix[float64], b [
 			}
 		}
 		f, before = before, f
-		a, b = s.fit(z)
-		for i, r := range s.ridge {
+		a, b = s.Fit(z)
+		moved := 0.0
+		for i, r := range s.Ridge {
 			for j, v := range a.Row(i) {
-				f.Row(i)[j] = z.At(i, j) - r*v
+				v = z.At(i, j) - r*v
+				f.Row(i)[j], moved = v, max(moved, math.Abs(v-before.At(i, j)))
 			}
+		}
+		if moved < 1e-2 {
+			break
 		}
 	}
 	return a, b
 }
 
-// fitGoal fits y, the targets of a goal.
-func (s *system) fitGoal(g *goal, y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+// fit fits y, the targets of the goal.
+func (g *goal) fit(s *gramian.System, y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
 	if g.logistic {
-		return s.logistic(y)
+		return logistic(s, y)
 	}
-	return s.fit(y)
+	return s.Fit(y)
 }
 
 // descend lowers a loss by steps of a factor of 4 from 2^at on, and returns the best power of 2.
@@ -111,26 +78,25 @@ func descend(at int, loss func(power int) float64) int {
 	return at
 }
 
-// likeliest returns the system of the λ of largest evidence, the weights a of the fit to y, and the
-// logarithm of the evidence, for targets with a shared λ and noise of their own.
-func (s *search) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], weights []float64) (best *system, a dense.Matrix[float64], score float64, err error) {
-	gram := dense.New[float64](x.Rows, x.Rows)
-	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, x, dense.Matrix[float64]{}) }); err != nil {
-		return nil, a, 0, err
+// likeliest returns the weights a of the fit to y with the λ of largest evidence, and the logarithm
+// of the evidence, for targets with a shared λ and noise of their own.
+func (s *search) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], weights []float64) (a dense.Matrix[float64], score float64, err error) {
+	var gram dense.Matrix[float64]
+	if err := interrupt.Await(s.ctx, func() { gram = gramian.Gram(gram, k, x, dense.Matrix[float64]{}) }); err != nil {
+		return a, 0, err
 	}
 	scale, n := unitOf(gram, weights), float64(x.Rows)
 	score = math.Inf(-1)
+	var root dense.Matrix[float64]
 	s.power = descend(s.power, func(power int) float64 {
-		at, failed := newSystem(s.ctx, gram, weights, math.Ldexp(scale, power))
+		root = dense.Copy(root, gram)
+		at, failed := gramian.NewSystem(s.ctx, root, weights, math.Ldexp(scale, power))
 		if failed != nil {
 			err = failed
 			return math.Inf(1)
 		}
-		own, _ := at.fit(y)
-		det := math.Log(floats.Sum(at.ones))
-		for i := range x.Rows {
-			det += 2 * math.Log(at.root.At(i, i))
-		}
+		own, _ := at.Fit(y)
+		det := math.Log(floats.Sum(at.Ones)) + at.Factor.LogDet
 		sum := 0.0
 		for j := range y.Cols {
 			square := 0.0
@@ -140,14 +106,14 @@ func (s *search) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], weights
 			sum -= ((n-1)*math.Log(max(square, math.SmallestNonzeroFloat64)) + det) / 2
 		}
 		if sum > score {
-			best, a, score = at, own, sum
+			a, score = own, sum
 		}
 		return -sum
 	})
-	if best == nil {
-		return nil, a, 0, err
+	if a.Data == nil {
+		return a, 0, err
 	}
-	return best, a, score, s.ctx.Err()
+	return a, score, s.ctx.Err()
 }
 
 // unitOf returns the mean of ω·k(x, x), the unit of λ.
@@ -166,7 +132,7 @@ func unitOf(gram dense.Matrix[float64], weights []float64) float64 {
 //
 // It takes n²·d multiply-adds for each output.
 func (s *search) outerProduct(k kernels.Kernel, z, a dense.Matrix[float64]) (*mat.SymDense, error) {
-	m, gram := mat.NewSymDense(z.Cols, nil), kernels.Gram(dense.Matrix[float64]{}, k, z, dense.Matrix[float64]{})
+	m, gram := mat.NewSymDense(z.Cols, nil), gramian.Gram(dense.Matrix[float64]{}, k, z, dense.Matrix[float64]{})
 	weighted, slopes := dense.New[float64](z.Rows, z.Cols), mat.NewDense(z.Rows, z.Cols, nil)
 	c := dense.Transpose(dense.Matrix[float64]{}, a)
 	for o := range c.Rows {

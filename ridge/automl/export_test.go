@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 	"github.com/seed-feabd252/randfeat/ridge/internal/platt"
 )
 
@@ -57,11 +58,11 @@ func First[T dense.Float](m *Model[T]) *ridge.Model[T] { return m.members[0].Mod
 // LogisticSlopes returns the slopes of the loss of logistic regression at its end.
 func LogisticSlopes(ctx context.Context, x, y dense.Matrix[float64], weights []float64, ratio float64) dense.Matrix[float64] {
 	gram := kernels.Gram(dense.Matrix[float64]{}, kernels.Gaussian{LengthScale: 1}, x, dense.Matrix[float64]{})
-	s, err := newSystem(ctx, gram, weights, ratio)
+	s, err := gramian.NewSystem(ctx, gram.Clone(), weights, ratio)
 	if err != nil {
 		panic(err)
 	}
-	a, b := s.logistic(y)
+	a, b := logistic(s, y)
 	f := dense.New[float64](y.Rows, y.Cols)
 	matmul.Mul(1, gram, a, 0, f)
 	for i, w := range weights {

@@ -3,17 +3,15 @@ package automl
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/compute/agop"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/ard"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 type family struct {
@@ -84,31 +82,26 @@ func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, floa
 	}
 }
 
-func (s *search) frequencies(b ridge.Block[float64]) (orf.Projection[float64], error) {
-	return orf.Draw[float64](orf.GramSchmidt{}, min(256, max(64, b.X.Rows)), b.X.Cols, s.src)
-}
-
 func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
-	w, err := s.frequencies(b)
-	if err != nil {
-		return at, 0, 0, err
-	}
-	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	if err != nil {
-		return at, 0, 0, err
-	}
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
 	if b.X, err = at.points(b.X); err != nil {
 		return at, 0, 0, err
 	}
-	found, err := ard.Fit(s.ctx, psi, b, ard.Options{}, s.src)
+	defer func(power int) { s.power = power }(s.power) // the start of other families
+	k, _, err := s.likelyLength(b, distance(b.X), []float64{0.25, 0.5, 1, 2})
 	if err != nil {
 		return at, 0, 0, err
 	}
-	floats.Div(at.factors, found.Scales)
-	return at, 1, 0, nil
+	found, err := gramian.LearnScales(s.ctx, k, b.X, b.Y, b.Weights, true, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
+		_, _, err := s.likeliest(k, x, y, weights)
+		return math.Ldexp(stat.Mean(weights, nil), s.power), err
+	})
+	for j, l := range found.Logs {
+		at.factors[j] *= math.Exp(-l)
+	}
+	return at, k.LengthScale, 0, err
 }
 
 // learntMetric learns L from the average outer product of gradients of a fit, and fits again, for
@@ -127,9 +120,14 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 		for j := range b.X.Cols {
 			at.metric.Set(j, j, 1)
 		}
+		parts := []float64{0.5, 1, 2}
 		for range rounds {
-			if err := s.improve(at.metric, rows, diagonal); err != nil {
+			best, err := s.improve(at.metric, rows, diagonal, parts)
+			if err != nil {
 				return at, 0, 0, err
+			}
+			if b.X.Rows > racedRows {
+				parts = []float64{best}
 			}
 		}
 		z, err := at.points(b.X)
@@ -138,31 +136,23 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 }
 
 // improve replaces the metric L by (M/‖M‖ + 10⁻⁴I)^½, where M is the mean of ∇f∇fᵀ over rows and
-// outputs, for the f of most evidence among length-scales. The points x of b are standardised, and
-// f is a function of z = L·x, so that ∇f = Lᵀ·∂f/∂z.
-func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool) error {
+// outputs, for the f of most evidence among length-scales, which are parts of the usual one. The
+// points x of b are standardised, and f is a function of z = L·x, so that ∇f = Lᵀ·∂f/∂z. It returns
+// the part of f.
+func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool, parts []float64) (best float64, err error) {
 	d := b.X.Cols
 	var z mat.Dense
 	l := gonum.ToMat(metric)
 	z.Mul(gonum.ToMat(b.X), l.T())
 	b.X = gonum.FromMat[float64](&z)
 	usual := distance(b.X)
-	var k kernels.Kernel
-	var weights dense.Matrix[float64]
-	most := math.Inf(-1)
-	for _, part := range []float64{0.5, 1, 2} {
-		at := kernels.Gaussian{LengthScale: part * usual}
-		_, a, score, err := s.likeliest(at, b.X, b.Y, b.Weights)
-		if err != nil {
-			return err
-		}
-		if score > most {
-			k, weights, most = at, a, score
-		}
+	k, weights, err := s.likelyLength(b, usual, parts)
+	if err != nil {
+		return 0, err
 	}
 	m, err := s.outerProduct(k, b.X, weights)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var turned, full mat.Dense
 	turned.Mul(l.T(), m)
@@ -177,8 +167,25 @@ func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], d
 	}
 	root, err := agop.Metric(s.ctx, m)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	dense.Copy(metric, root)
-	return nil
+	return k.LengthScale / usual, nil
+}
+
+// likelyLength returns the Gaussian kernel of most evidence among parts of the usual length-scale,
+// and the weights of the fit.
+func (s *search) likelyLength(b ridge.Block[float64], usual float64, parts []float64) (k kernels.Gaussian, weights dense.Matrix[float64], err error) {
+	most := math.Inf(-1)
+	for _, part := range parts {
+		at := kernels.Gaussian{LengthScale: part * usual}
+		a, score, err := s.likeliest(at, b.X, b.Y, b.Weights)
+		if err != nil {
+			return k, weights, err
+		}
+		if score > most {
+			k, weights, most = at, a, score
+		}
+	}
+	return k, weights, nil
 }

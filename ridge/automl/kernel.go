@@ -17,11 +17,12 @@ import (
 
 const (
 	mostWork  = 1 << 37 // the largest n²·(columns + 2·(outputs + signs)) of fits with the kernel of all rows
-	mostBytes = 1 << 29 // of a kernel matrix in memory
+	mostBytes = 1 << 30 // of a kernel matrix in memory
 	signs     = 16      // for the errors at rows left out
 	// the least λ of classes, over the mean weight of a row. With less, fits need more iterations,
 	// and errors at rows left out, in which a residual counts 1/λ times, can spoil temperatures
 	leastOfClasses = 0.01
+	leastPower     = -6 // of 2, above leastOfClasses
 	// the least number of sampled rows for each length-scale that is learnt from them
 	rowsOfScale = 20
 )

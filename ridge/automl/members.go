@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // deviationRows is the largest number of landmarks from which the first part of a mixture has
@@ -131,13 +132,13 @@ func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	var gram, a dense.Matrix[float64]
-	var system *system
+	var a dense.Matrix[float64]
 	var constant []float64
 	stop := interrupt.Await(s.ctx, func() {
-		gram = kernels.Gram(gram, t.kernel, z, dense.Matrix[float64]{})
-		if system, err = newSystem(s.ctx, gram, weights, t.ratio); err == nil {
-			a, constant = system.fitGoal(t.goal, y)
+		gram := gramian.Gram(dense.Matrix[float64]{}, t.kernel, z, dense.Matrix[float64]{})
+		var system *gramian.System
+		if system, err = gramian.NewSystem(s.ctx, gram, weights, t.ratio); err == nil {
+			a, constant = t.goal.fit(system, y)
 		}
 	})
 	if stop != nil { // err may change yet

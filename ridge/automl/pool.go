@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // goal is what a fit predicts in place of the targets.
@@ -46,6 +47,7 @@ type part struct {
 	start       float64               // length-scale
 	ratio       float64               // λ; 0 to choose it
 	gram, cross dense.Matrix[float64] // of z, and of test and z
+	root        dense.Matrix[float64] // the memory of a factorisation
 	unit        float64               // the mean of ω·k(x, x)
 }
 
@@ -130,19 +132,19 @@ func (s *search) block(x dense.Matrix[float64], g *goal, numbers []int) ridge.Bl
 
 const (
 	racedRows = 600 // the largest sample in which all candidates are fitted outside of all folds
-	racers    = 2   // the candidates of a family and a goal that are fitted outside of other folds
-	clearRace = 1.5 // the loss of a family outside of the first fold, in the least one, to go on
+	clearRace = 1.2 // the loss of a family outside of the first fold, in the least one, to go on
 )
 
 // explore returns candidates of a family, and the score of the best one. Families learn from
 // logarithms of targets if the best candidate so far does. In large samples, half of the rows
-// outside of the first fold tell the best kernels of a family, and whether the family is far worse
-// than the best.
+// outside of the first fold tell the best kernel of a family for each goal, and whether the family
+// is far worse than the best.
 func (s *search) explore(f *family, index int) (pool []*candidate, score float64, err error) {
 	e := &explored{search: s, family: f, index: index, taught: s.teacher, x: moved(f.curves(s.rows.X), s.rows.X)}
 	defer func() {
 		for i := range e.parts { // memory
-			e.parts[i].gram, e.parts[i].cross = dense.Matrix[float64]{}, dense.Matrix[float64]{}
+			p, none := &e.parts[i], dense.Matrix[float64]{}
+			p.gram, p.cross, p.root = none, none, none
 		}
 	}()
 	folds, races := s.folds, len(s.rows.Weights) > racedRows && !s.Forward
@@ -167,17 +169,25 @@ func (s *search) explore(f *family, index int) (pool []*candidate, score float64
 	if !races {
 		return e.pool, s.score(best.losses), nil
 	}
-	count, all := make(map[*goal]int), e.pool
+	all := e.pool
 	if e.pool = nil; best.loss > clearRace*s.least {
 		return nil, s.score(best.losses), nil
 	}
 	err = e.learn(s.folds)
-	for _, c := range all {
-		if count[c.goal]++; count[c.goal] <= racers && err == nil {
+	filled := ""
+	for _, g := range e.goals {
+		at := slices.IndexFunc(all, func(c *candidate) bool { return c.goal == g })
+		if at < 0 || err != nil {
+			continue
+		}
+		c := all[at]
+		if c.name != filled {
+			err = e.fill(c.of)
+			filled = c.name
+		}
+		if err == nil {
 			var again []*candidate
-			if err = e.fill(c.of); err == nil {
-				again, err = e.fit(c.name, c.of, c.power, c.goal)
-			}
+			again, err = e.fit(c.name, c.of, c.power, g)
 			e.pool = append(e.pool, again...)
 		}
 	}
@@ -259,6 +269,10 @@ func (e *explored) try(name string, of func(start float64) kernels.Kernel) (floa
 	}
 	best, failed := make([]*candidate, len(e.goals)), error(nil)
 	losses := func(power int) float64 {
+		if power < leastPower && e.Groups != nil && e.Classes > 0 && !e.exact {
+			// kernelFit would take leastOfClasses with the temperature of a smaller λ
+			return math.Inf(1)
+		}
 		found, err := e.fit(name, of, power, e.goals...)
 		failed = cmp.Or(failed, err)
 		least := math.Inf(1)
@@ -306,8 +320,8 @@ func (e *explored) fill(of func(start float64) kernels.Kernel) error {
 			matmul.MulT(1, features, features, 0, p.gram)
 			matmul.MulT(1, phi.Transform(dense.Matrix[float64]{}, p.test), features, 0, p.cross)
 		} else {
-			p.gram = kernels.Gram(p.gram, p.kernel, p.z, dense.Matrix[float64]{})
-			p.cross = kernels.Gram(p.cross, p.kernel, p.test, p.z)
+			p.gram = gramian.Gram(p.gram, p.kernel, p.z, dense.Matrix[float64]{})
+			p.cross = gramian.Gram(p.cross, p.kernel, p.test, p.z)
 		}
 		p.unit = unitOf(p.gram, p.weights)
 		if err := e.ctx.Err(); err != nil {
@@ -323,14 +337,16 @@ func (e *explored) fit(name string, of func(start float64) kernels.Kernel, power
 		all = append(all, &candidate{explored: e, name: name, of: of, power: power, goal: g})
 	}
 	n := 0
-	for _, p := range e.parts {
-		at, err := e.system(p, power)
+	for i := range e.parts {
+		p := &e.parts[i]
+		p.root = dense.Copy(p.root, p.gram)
+		at, err := gramian.NewSystem(e.ctx, p.root, p.weights, cmp.Or(p.ratio, math.Ldexp(p.unit, power)))
 		if err != nil {
 			return nil, err
 		}
 		n += p.test.Rows
 		for _, c := range all {
-			a, b := at.fitGoal(c.goal, layout.Rows(c.goal.y, p.train))
+			a, b := c.goal.fit(at, layout.Rows(c.goal.y, p.train))
 			f := dense.New[float64](p.test.Rows, len(b))
 			for r := range f.Rows {
 				copy(f.Row(r), b)
@@ -344,8 +360,4 @@ func (e *explored) fit(name string, of func(start float64) kernels.Kernel, power
 		c.judge()
 	}
 	return all, e.ctx.Err()
-}
-
-func (s *search) system(p part, power int) (*system, error) {
-	return newSystem(s.ctx, p.gram, p.weights, cmp.Or(p.ratio, math.Ldexp(p.unit, power)))
 }

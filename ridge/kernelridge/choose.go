@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
@@ -55,7 +57,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	if err != nil {
 		return best, err
 	}
-	null := spread(y, weights)
+	null := gramian.Spread(y, weights)
 	for index, k := range candidates {
 		own, wide := gramian.Images(k, x)
 		gram := dense.New[float64](x.Rows, x.Rows)
@@ -107,35 +109,21 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 		weights = append(weights, rows.Weight(at))
 	}
 	y = dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, drawn))
-	if !(spread(y, weights) > math.SmallestNonzeroFloat64) {
+	if !(gramian.Spread(y, weights) > math.SmallestNonzeroFloat64) {
 		return x, y, nil, fmt.Errorf("kernelridge: the targets are the same in %d rows, want targets that vary", len(drawn))
 	}
 	return dense.Copy(x, layout.Rows(rows.X, drawn)), y, weights, nil
 }
 
-func spread(y dense.Matrix[float64], weights []float64) float64 {
-	total := math.SmallestNonzeroFloat64
-	for j := range y.Cols {
-		weight, mean := 0.0, 0.0
-		for i, w := range weights {
-			weight += w
-			mean += w * (y.At(i, j) - mean) / weight
-		}
-		for i, w := range weights {
-			total += w * (y.At(i, j) - mean) * (y.At(i, j) - mean)
-		}
-	}
-	return total
-}
-
 func leftOut(ctx context.Context, gram, y dense.Matrix[float64], weights []float64, ratio float64) (float64, error) {
-	n, outputs := y.Rows, y.Cols
-	a, factor, err := gramian.Direct(ctx, gram.Clone(), y, weights, ratio)
+	n := y.Rows
+	system, err := gramian.NewSystem(ctx, gram.Clone(), weights, ratio)
 	if err != nil {
 		return 0, err
 	}
-	diagonal, whole := make([]float64, n), 0.0
-	if err := factor.Invert(ctx, func(lo int, columns dense.Matrix[float64]) {
+	a, _ := system.Fit(y)
+	diagonal, total := make([]float64, n), 0.0
+	if err := system.Factor.Invert(ctx, func(lo int, columns dense.Matrix[float64]) {
 		for i := lo; i < n; i++ {
 			for j, v := range columns.Row(i) {
 				diagonal[lo+j] += v * v
@@ -144,14 +132,10 @@ func leftOut(ctx context.Context, gram, y dense.Matrix[float64], weights []float
 	}); err != nil {
 		return 0, err
 	}
-	for i := range n {
-		whole += a.At(i, outputs)
-	}
-	total := 0.0
+	whole := floats.Sum(system.Ones)
 	for i, w := range weights {
-		u := a.At(i, outputs)
-		own := diagonal[i] - u*u/whole
-		for _, v := range a.Row(i)[:outputs] {
+		own := diagonal[i] - system.Ones[i]*system.Ones[i]/whole
+		for _, v := range a.Row(i) {
 			total += w * (v / own) * (v / own)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // uneven returns n rows of 4 columns, of which one varies fast, one slowly, and two do not matter.
@@ -27,28 +26,6 @@ func uneven(n int) ridge.Block[float64] {
 		b.Weights[i] = 1 + float64(i%3)
 	}
 	return b
-}
-
-// Slopes are differences of values.
-func TestSlopes(t *testing.T) {
-	b := uneven(60)
-	for _, k := range []kernels.Kernel{kernels.Gaussian{LengthScale: 0.8}, kernels.Matern{Nu: 0.5, LengthScale: 2}, kernels.Matern{LengthScale: 2}, kernels.Matern{Nu: 2.5}} {
-		of, _ := gramian.ProfileOf(k)
-		s := &scales{ctx: t.Context(), profile: of, k: k, x: b.X, y: b.Y, weights: b.Weights, null: 1, least: math.Inf(1)}
-		p := []float64{-0.5, 0.3, 0.1, 1, -3}
-		s.at(p)
-		slope := s.slope
-		for j := range p {
-			const h = 1e-5
-			p[j] += h
-			s.at(p)
-			above := s.value
-			p[j] -= 2 * h
-			s.at(p)
-			assert.InDelta(t, (above-s.value)/(2*h), slope[j], 1e-6, "%v, parameter %d", k, j)
-			p[j] += h
-		}
-	}
 }
 
 // Scales finds which columns matter, and errors fall below those with one length-scale.
@@ -76,7 +53,7 @@ func TestScalesOfLinearColumns(t *testing.T) {
 	}
 	k, choice, err := Scales(t.Context(), kernels.Gaussian{}, b, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	assert.Greater(t, choice.Ratio, leastRatio)
+	assert.Greater(t, choice.Ratio, 0x1p-23)
 	assert.Less(t, choice.Ratio, 1e-4)
 	r := must.Have(Fit(t.Context(), k, b, Options{Ratio: choice.Ratio, Src: rand.NewPCG(1, 2)}))
 	assert.Less(t, r.Model.Noise()[0], 1e-5)

@@ -3,32 +3,44 @@ package gramian
 import (
 	"context"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 )
 
-// Direct returns the weights a = A⁻¹(y − b), n×p, for the b for which the columns of a sum to 0,
-// with u = A⁻¹1 as a further column, and the factor of A = K + λΩ⁻¹, which overwrites K.
-func Direct(ctx context.Context, gram, y dense.Matrix[float64], weights []float64, ratio float64) (a dense.Matrix[float64], factor *cholesky.Factor, err error) {
-	n, outputs := y.Rows, y.Cols
-	a = dense.New[float64](n, outputs+1)
+// System is A = K + λΩ⁻¹ for a kernel matrix K and the weights Ω of rows.
+type System struct {
+	Factor *cholesky.Factor
+	Ones   []float64 // A⁻¹1
+	Ridge  []float64 // λ/ω
+}
+
+// NewSystem overwrites the kernel matrix.
+func NewSystem(ctx context.Context, gram dense.Matrix[float64], weights []float64, ratio float64) (s *System, err error) {
+	s = &System{Ones: make([]float64, gram.Rows), Ridge: make([]float64, gram.Rows)}
 	for i, w := range weights {
+		s.Ones[i], s.Ridge[i] = 1, ratio/w
 		gram.Row(i)[i] += ratio / w
-		copy(a.Row(i), y.Row(i))
-		a.Set(i, outputs, 1)
 	}
-	if factor, err = cholesky.New(ctx, gram); err != nil {
-		return a, nil, err
+	if s.Factor, err = cholesky.New(ctx, gram); err == nil {
+		s.Factor.Solve(dense.Of(gram.Rows, 1, s.Ones))
 	}
-	factor.Solve(a)
-	offsets := Offsets(a)
-	for i := range n {
-		row := a.Row(i)
-		for j := range outputs {
-			row[j] -= offsets[j] * row[outputs]
-		}
+	return s, err
+}
+
+// Fit returns the weights a = A⁻¹(y − b) and the constants b for which the columns of a sum to 0.
+func (s *System) Fit(y dense.Matrix[float64]) (a dense.Matrix[float64], b []float64) {
+	a, b = y.Clone(), make([]float64, y.Cols)
+	s.Factor.Solve(a)
+	for i := range a.Rows {
+		floats.Add(b, a.Row(i))
 	}
-	return a, factor, nil
+	floats.Scale(1/floats.Sum(s.Ones), b)
+	for i, u := range s.Ones {
+		floats.AddScaled(a.Row(i), -u, b)
+	}
+	return a, b
 }
 
 // Offsets returns, for each column of a but the last, the multiple of the last column that has the

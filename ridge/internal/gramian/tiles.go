@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -131,6 +132,37 @@ func (t *Tile[T]) Begin(y *Points[T]) {
 	if y.far != nil {
 		matmul.PackT(&t.packed, y.moved)
 	}
+}
+
+// Gram writes the values of k at the pairs of rows of x and y, or of x and x for a zero y, to dst,
+// which is allocated if it has another shape.
+func Gram(dst dense.Matrix[float64], k kernels.Kernel, x, y dense.Matrix[float64]) dense.Matrix[float64] {
+	if _, ok := ProfileOf(k); !ok {
+		return kernels.Gram(dst, k, x, y)
+	}
+	origin := Medians(x)
+	xs := NewPoints[float64](k, x, origin)
+	ys := xs
+	if y.Data != nil {
+		ys = NewPoints[float64](k, y, origin)
+	}
+	n := ys.x.Rows
+	dst = dense.Ensure(dst, x.Rows, n)
+	parallel.Rows(x.Rows, TileRows, func(lo, hi int) {
+		t := pool.Get[Tile[float64]](&Tiles)
+		defer pool.Put(&Tiles, t)
+		for from := 0; from < n; from += BlockRows {
+			to := min(from+BlockRows, n)
+			y := ys.Rows(from, to)
+			t.Begin(y)
+			dense.Copy(dst.RowRange(lo, hi).ColRange(from, to), t.Fill(k, xs.Rows(lo, hi), y))
+		}
+		// distances to a row itself have rounding, and the kernel may have a corner
+		for i := lo; i < hi && xs == ys; i++ {
+			dst.Row(i)[i] = k.Eval(x.Row(i), x.Row(i))
+		}
+	})
+	return dst
 }
 
 // Fill returns the values of a kernel at the pairs of x with the rows y of Begin. If a row is far
