@@ -1,14 +1,17 @@
 package charts
 
 import (
+	"bytes"
 	"fmt"
 	"image"
 	"image/color"
 	_ "image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +50,23 @@ func TestSaveSVG(t *testing.T) {
 	for _, want := range []string{"error of an estimate", ">m<", "relative error", ">256<", "orthogonal", "average", "left", "right"} {
 		assert.Contains(t, string(data), want)
 	}
+}
+
+// Names stand at the ticks in place of numbers, and are turned if there is no room for them.
+func TestNamesOfTicks(t *testing.T) {
+	f := Figure{XTicks: []float64{1, 2, 3}, XNames: []string{"one", "two"}, Panels: []Panel{{Series: []Series{{Points: []Point{{1, 1, 0}, {3, 2, 0}}}}}}}
+	for _, turned := range []bool{false, true} {
+		if turned {
+			f.XNames[1] = "the second of all these long names"
+		}
+		var b bytes.Buffer
+		require.NoError(t, f.Write(&b, "svg"))
+		for _, want := range []string{">one<", ">" + f.XNames[1] + "<", ">3<"} {
+			assert.Contains(t, b.String(), want)
+		}
+		assert.Equal(t, turned, strings.Contains(b.String(), "rotate("))
+	}
+	assert.ErrorContains(t, f.Write(io.Discard, "bmp"), "bmp")
 }
 
 // saved returns the picture of f.
