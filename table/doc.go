@@ -5,7 +5,7 @@
 //	m, err := table.Fit(ctx, rest, "price", table.Options{}, src)
 //	score, err := m.Score(held) // the errors at rows that Fit has not seen
 //	p, err := m.Predict(more, 0.9)
-//	columns, err := m.Explain(held, src) // what it loses without each
+//	e, err := m.Explain(held, src) // importances, partial dependence, calibration
 //	err = m.Write(out)
 //
 // A value is missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,19 +69,6 @@ type Figure struct {
 	YRange [2]float64
 }
 
-func checkPath(path string) error {
-	if ext := strings.ToLower(filepath.Ext(path)); ext != ".png" && ext != ".svg" {
-		return fmt.Errorf("%s: a picture's name must end in .png or .svg", path)
-	}
-	dir := filepath.Dir(path)
-	if info, err := os.Stat(dir); err != nil {
-		return err
-	} else if !info.IsDir() {
-		return fmt.Errorf("%s: not a folder", dir)
-	}
-	return nil
-}
-
 const (
 	panelWidth  = 11 * vg.Centimeter
 	aloneWidth  = 16 * vg.Centimeter // of a single panel
@@ -95,19 +81,21 @@ const (
 )
 
 // Save writes the figure to the file at path, as PNG or SVG by the ending of path. Save returns an
-// error for an ending that is neither .png nor .svg, a folder that does not exist, and where Write
-// returns one. If Save returns an error, a file at path keeps its content.
+// error for a folder that does not exist, and where Write returns one. If Save returns an error, a
+// file at path keeps its content.
 func (f Figure) Save(path string) error {
-	if err := checkPath(path); err != nil {
-		return err
-	}
-	return whole.Write(path, func(w io.Writer) error { return f.Write(w, strings.ToLower(filepath.Ext(path))[1:]) })
+	return whole.Write(path, func(w io.Writer) error {
+		return f.Write(w, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
+	})
 }
 
 // Write writes the figure to w in a format, png or svg. Write returns an error for another format,
 // a figure without panels or without a drawable point, and a YRange whose ends are not in order,
 // and the errors of w.
 func (f Figure) Write(w io.Writer, format string) error {
+	if format != "png" && format != "svg" {
+		return fmt.Errorf("charts: format %q, want png or svg", format)
+	}
 	if len(f.Panels) == 0 {
 		return errors.New("charts: no panel to draw")
 	}
