@@ -171,7 +171,7 @@ func (s settings) learn(stdout io.Writer) error {
 // progress returns a function that writes the progress of a fit over the last line of a terminal.
 func progress(w io.Writer) func(done, total int, family string) {
 	return func(done, total int, family string) {
-		fmt.Fprintf(w, "\r\x1b[K%d of %d parts: %s", done, total, family)
+		fmt.Fprintf(w, "\r\x1b[K%d of %d parts %s", done, total, family)
 	}
 }
 

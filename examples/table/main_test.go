@@ -189,7 +189,7 @@ func TestProgress(t *testing.T) {
 	show := progress(&b)
 	show(1, 3, "linear")
 	show(2, 3, "boxes")
-	assert.Equal(t, "\r\x1b[K1 of 3 parts: linear\r\x1b[K2 of 3 parts: boxes", b.String())
+	assert.Equal(t, "\r\x1b[K1 of 3 parts linear\r\x1b[K2 of 3 parts boxes", b.String())
 }
 
 func TestFullDisk(t *testing.T) {
