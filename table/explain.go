@@ -26,8 +26,8 @@ type Explanation struct {
 	Predicted *Predictions // for the rows with a target, with bands of 90 %
 
 	// The events of Calibration[k] are, for numeric targets, that targets are in bands of the level
-	// 0.05, 0.15 … 0.95, and for classes that the most probable class is the true class, for a tenth
-	// of the rows in the order of the probability of the most probable class.
+	// 0.05, 0.15 … 0.95, and for classes that the most probable class is the true class, for a
+	// tenth of the rows in the order of the probability of the most probable class.
 	Calibration []Calibration
 }
 
@@ -35,7 +35,7 @@ type Explanation struct {
 type Calibration struct {
 	Predicted float64 // the mean of the predicted probabilities
 	Measured  float64 // the share of the events that happened
-	StdErr    float64 // of Measured, if the predicted probabilities are right and events independent
+	StdErr    float64 // of Measured, if probabilities are right and events independent
 }
 
 // Importance says how predictions depend on a column.
@@ -54,9 +54,9 @@ type Importance struct {
 // Explain returns for each column from which the model predicts the permutation importance, by how
 // much the mean squared error or the log-loss at the rows of t with a target rises if the values of
 // the column are permuted among the rows [Breiman 2001:
-// https://doi.org/10.1023/A:1010933404324], and the partial dependence over 300 random rows, or over
-// all rows if fewer. Explain also compares the predictions with the targets of t: use a table of
-// rows that Fit has not seen. The source src gives the rows and one permutation for each column.
+// https://doi.org/10.1023/A:1010933404324], and the partial dependence over 300 random rows, or
+// over all rows if fewer. Explain also compares the predictions with the targets of t: use rows
+// that Fit has not seen. The source src gives the rows and one permutation for each column.
 //
 // The importance of a column may be small because other columns tell the model as much. Explain
 // returns an error for a nil src, for fewer than two rows with a number or a known class as target,

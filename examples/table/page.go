@@ -29,7 +29,7 @@ type page struct {
 
 	Importance, Scatter, Calibration template.URL
 	Dependence                       []dependence
-	Confusion                        []confusion // of each class, and of classes that the model does not know
+	Confusion                        []confusion // of each class, and of unknown classes
 	Worst                            [][]string  // line, measured, predicted, loss
 }
 
