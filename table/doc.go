@@ -6,7 +6,7 @@
 //	score, err := m.Score(held) // score["price"] has the errors at rows that Fit has not seen
 //	p, err := m.Predict(more, 0.05, 0.95)
 //	price := p.Numbers["price"] // price.Mean, and price.Quantiles[0] and [1], a band of 90 %
-//	columns, err := m.Explain(held, src) // what it loses without each
+//	e, err := m.Explain(held, "price", src) // importances, partial dependence, calibration
 //	err = m.Write(out)
 //
 // A value is missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A

@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,32 +13,82 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Importance says how much accuracy a model loses if the values of a column are permuted.
-type Importance struct {
-	Column       string
-	Loss, StdErr float64 // the rise of the mean squared error or log-loss, and its standard error
+// Explanation says how a model predicts a target, and how far predictions are from the values of the
+// target in a table.
+type Explanation struct {
+	Target  string
+	Score   Score
+	Columns []Importance // the columns from which the model predicts, the most important first
+
+	// Element i is about row i of the rows with all targets: the line in the file, the target, for
+	// classes the index in Model.Classes or −1 for an unknown class, and the squared error or the
+	// log-loss, NaN for an unknown class.
+	Lines            []int
+	Measured, Losses []float64
+
+	Predicted *Predictions // for the rows with all targets, with the quantiles of 0.05 and 0.95
+
+	// The events of Calibration[k] are, for numeric targets, that targets are in bands of the level
+	// 0.05, 0.15 … 0.95, and for classes that the most probable class is the true class, for a
+	// tenth of the rows in the order of the probability of the most probable class.
+	Calibration []Calibration
 }
 
-// Explain returns the permutation importance of each column from which the model predicts, the
-// largest first: by how much the mean squared error or the log-loss at the rows of t with a target
-// rises if the values of the column are permuted among the rows [Breiman 2001:
-// https://doi.org/10.1023/A:1010933404324]. With several targets, squared errors are divided by the
-// variance of the target. The source src gives one permutation for each column.
+// Calibration compares predicted probabilities of events with the share of events that happened.
+type Calibration struct {
+	Predicted float64 // the mean of the predicted probabilities
+	Measured  float64 // the share of the events that happened
+	StdErr    float64 // of Measured, if probabilities are right and events independent
+}
+
+// Importance says how predictions depend on a column.
+type Importance struct {
+	Column string
+
+	// Loss is the rise of the mean squared error or log-loss if the values of the column are
+	// permuted, with the standard error StdErr.
+	Loss, StdErr float64
+
+	// Dependence has the points of the partial dependence on the column at values of the table in
+	// the order of X: all values, or 12 quantiles if there are more. A missing value is the last.
+	Dependence []Dependence
+}
+
+// Explain returns for each column from which the model predicts the permutation importance, by how
+// much the mean squared error or the log-loss of one target at the rows of t with all targets rises
+// if the values of the column are permuted among the rows [Breiman 2001:
+// https://doi.org/10.1023/A:1010933404324], and the partial dependence over 300 random rows, or
+// over all rows if fewer. Explain also compares the predictions with the targets of t: use rows
+// that Fit has not seen. The source src gives the rows and one permutation for each column.
 //
 // The importance of a column may be small because other columns tell the model as much. Explain
-// returns an error for a nil src, for fewer than two rows with a number or a known class as target,
-// and where Model.Score returns one.
-func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
+// returns an error for a nil src, a target that the model does not predict, for fewer than two rows
+// with a number or a known class as target, and where Model.Score returns one. Explain predicts
+// n + 3900 rows or fewer for each column, and for numeric targets n rows with quantiles three times,
+// where n is the number of rows of t.
+func (m *Model) Explain(t *Table, target string, src rand.Source) (*Explanation, error) {
 	if src == nil {
 		return nil, errors.New("table: src is nil, want a source of randomness")
 	}
-	x, y, err := m.points(t)
+	scores, err := m.Score(t)
 	if err != nil {
 		return nil, err
 	}
-	losses := func(x dense.Matrix[float64]) []float64 { return m.losses(m.predict(x), y) }
-	before, rng, from := losses(x), rand.New(src), 0
-	var all []Importance
+	at := slices.Index(m.targets, target)
+	if at < 0 {
+		return nil, fmt.Errorf("table: target = %q, want one of %q", target, m.targets)
+	}
+	x, y, _ := m.points(t) // Score has seen the errors
+	told, _ := t.told(m.targets)
+	e := &Explanation{Target: target, Score: scores[target], Lines: slices.Clone(told.lines), Measured: column(y, at), Predicted: m.predict(x, 0.05, 0.95)}
+	e.Losses = m.losses(m.outputs(x, at), e.Measured)
+	e.Calibration = m.calibration(e, x)
+	rng, from := rand.New(src), 0
+	some := rng.Perm(x.Rows)[:min(x.Rows, mostRows)]
+	rows := dense.New[float64](len(some), x.Cols)
+	for i, k := range some {
+		copy(rows.Row(i), x.Row(k))
+	}
 	for _, c := range m.columns {
 		n := c.width()
 		if n == 0 {
@@ -47,17 +98,86 @@ func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 		for i, k := range rng.Perm(x.Rows) {
 			copy(moved.Row(i)[from:from+n], x.Row(k)[from:from+n])
 		}
-		from += n
-		rises := losses(moved)
-		for i, v := range before {
+		rises := m.losses(m.outputs(moved, at), e.Measured)
+		for i, v := range e.Losses {
 			rises[i] -= v
 		}
 		if rises = slices.DeleteFunc(rises, math.IsNaN); len(rises) < 2 {
 			return nil, errors.New("table: fewer than two rows with a known target")
 		}
 		mean, deviation := stat.MeanStdDev(rises, nil)
-		all = append(all, Importance{c.Name, mean, deviation / math.Sqrt(float64(len(rises)))})
+		e.Columns = append(e.Columns, Importance{
+			c.Name, mean, deviation / math.Sqrt(float64(len(rises))), m.dependence(&c, told, slices.Index(told.names, c.Name), rows, from, at),
+		})
+		from += n
 	}
-	slices.SortStableFunc(all, func(a, b Importance) int { return cmp.Compare(b.Loss, a.Loss) })
-	return all, nil
+	slices.SortStableFunc(e.Columns, func(a, b Importance) int { return cmp.Compare(b.Loss, a.Loss) })
+	return e, nil
+}
+
+// outputs returns the probabilities of the classes, or the predictions of the numeric target at.
+func (m *Model) outputs(x dense.Matrix[float64], at int) dense.Matrix[float64] {
+	if m.Classes() != nil {
+		return m.model.Probabilities(dense.Matrix[float64]{}, x)
+	}
+	return m.model.Mean(dense.Matrix[float64]{}, x).ColRange(at, at+1)
+}
+
+// losses returns the log-loss of each row, or the squared errors of a column of numbers.
+func (m *Model) losses(outputs dense.Matrix[float64], y []float64) []float64 {
+	all := make([]float64, len(y))
+	for i, v := range y {
+		switch {
+		case m.Classes() == nil:
+			all[i] = (v - outputs.At(i, 0)) * (v - outputs.At(i, 0))
+		case v < 0:
+			all[i] = math.NaN()
+		default:
+			all[i] = -math.Log(max(outputs.At(i, int(v)), math.SmallestNonzeroFloat64))
+		}
+	}
+	return all
+}
+
+func (m *Model) calibration(e *Explanation, x dense.Matrix[float64]) (all []Calibration) {
+	const levels = 10
+	if n := float64(x.Rows); m.Classes() == nil {
+		var ends []float64 // of the bands of all levels
+		for k := range levels {
+			level := (float64(k) + 0.5) / levels
+			ends = append(ends, (1-level)/2, (1+level)/2)
+		}
+		quantiles := m.predict(x, ends...).Numbers[e.Target].Quantiles
+		for k := range levels {
+			c := Calibration{Predicted: ends[2*k+1] - ends[2*k]}
+			for i, y := range e.Measured {
+				if quantiles[2*k][i] <= y && y <= quantiles[2*k+1][i] {
+					c.Measured += 1 / n
+				}
+			}
+			c.StdErr = math.Sqrt(c.Predicted * (1 - c.Predicted) / n)
+			all = append(all, c)
+		}
+		return all
+	}
+	order, most := make([]int, x.Rows), make([]float64, x.Rows)
+	for i := range order {
+		order[i], most[i] = i, slices.Max(e.Predicted.Probabilities.Row(i))
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(most[i], most[k]) })
+	bins := min(levels, x.Rows)
+	for k := range bins {
+		some := order[k*x.Rows/bins : (k+1)*x.Rows/bins]
+		n, c := float64(len(some)), Calibration{}
+		for _, i := range some {
+			c.Predicted += most[i] / n
+			c.StdErr += most[i] * (1 - most[i]) / (n * n)
+			if y := int(e.Measured[i]); y >= 0 && e.Predicted.Probabilities.At(i, y) == most[i] {
+				c.Measured += 1 / n
+			}
+		}
+		c.StdErr = math.Sqrt(c.StdErr)
+		all = append(all, c)
+	}
+	return all
 }

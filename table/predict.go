@@ -78,30 +78,6 @@ func (m *Model) predict(x dense.Matrix[float64], levels ...float64) *Predictions
 
 func column(x dense.Matrix[float64], j int) []float64 { return x.ColRange(j, j+1).Clone().Data }
 
-// losses returns the log-losses of rows, or their squared errors. With several targets, these are
-// means of squared errors, each over the variance of the target.
-func (m *Model) losses(p *Predictions, y dense.Matrix[float64]) []float64 {
-	loss := make([]float64, y.Rows)
-	for j, target := range m.targets {
-		own, unit := column(y, j), 1.0
-		if variance := stat.PopVariance(own, nil); len(m.targets) > 1 && variance > 0 {
-			unit = float64(len(m.targets)) * variance
-		}
-		for i, v := range own {
-			switch {
-			case p.Numbers != nil:
-				e := v - p.Numbers[target].Mean[i]
-				loss[i] += e * e / unit
-			case v < 0:
-				loss[i] = math.NaN()
-			default:
-				loss[i] = -math.Log(max(p.Probabilities.At(i, int(v)), math.SmallestNonzeroFloat64))
-			}
-		}
-	}
-	return loss
-}
-
 // Score says how far predictions of a model are from a target of the rows of a table.
 type Score struct {
 	Rows int // the number of rows with all targets
@@ -142,7 +118,7 @@ func (m *Model) Score(t *Table) (map[string]Score, error) {
 	}
 	p, all := m.predict(x, levels...), make(map[string]Score)
 	if m.Classes() != nil {
-		all[m.targets[0]] = scoreOfClasses(p.Probabilities, y.Data, m.losses(p, y))
+		all[m.targets[0]] = scoreOfClasses(p.Probabilities, y.Data, m.losses(p.Probabilities, y.Data))
 		return all, nil
 	}
 	for j, target := range m.targets {

@@ -30,7 +30,7 @@ importances of the columns. Numbers have a mean and the quantiles of 0.05 and 0.
 Classes have probabilities:
     table -model MODEL -predict FILE
     table -model MODEL -score FILE
-    table -model MODEL -explain FILE
+    table -model MODEL -explain FILE -html PAGE
 
 Without -data and -model it makes up a table of houses with text, categories and missing values, whose prices have noise
 of standard deviation 20.
@@ -44,15 +44,15 @@ Of a target with a long tail, put the logarithm into the file.`
 func main() { cli.Main("table", run) }
 
 type settings struct {
-	data, out, houses string
-	targets           []string
-	model, predict    string
-	score, explain    string
-	read              table.ReadOptions
-	fit               table.Options
-	rows, seconds     int
-	last              bool
-	seed              uint64
+	data, out, houses    string
+	targets              []string
+	model, predict       string
+	score, explain, html string
+	read                 table.ReadOptions
+	fit                  table.Options
+	rows, seconds        int
+	last                 bool
+	seed                 uint64
 }
 
 func run(args []string, stdout io.Writer) error {
@@ -78,6 +78,7 @@ func run(args []string, stdout io.Writer) error {
 	fs.InputVar(&s.predict, "predict", "", "file", "CSV file with rows to predict")
 	fs.InputVar(&s.score, "score", "", "file", "CSV file with rows with a target, for the errors of the model")
 	fs.InputVar(&s.explain, "explain", "", "file", "CSV file with rows with a target, for the importances of the columns")
+	fs.OutputVar(&s.html, "html", "", "page with pictures of importances, partial dependence, predicted against measured targets and calibration, at the rows of -explain or at the rows that are held out", ".html")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same output")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
@@ -85,6 +86,8 @@ func run(args []string, stdout io.Writer) error {
 	switch {
 	case (s.model == "") != (s.predict+s.score+s.explain == ""):
 		return errors.New("-predict, -score and -explain need -model, and -model needs one of them")
+	case s.model != "" && s.html != "" && s.explain == "":
+		return errors.New("-html with -model needs -explain, the rows to show")
 	case s.model != "":
 		return s.serve(stdout)
 	case s.data == "" && s.targets != nil:
@@ -142,7 +145,13 @@ func (s settings) learn(stdout io.Writer) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.seconds)*time.Second)
 		defer cancel()
 	}
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		s.fit.Progress = progress(os.Stderr)
+	}
 	m, err := table.Fit(ctx, rest, s.targets, s.fit, src)
+	if s.fit.Progress != nil {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
 	if err != nil && (m == nil || ctx.Err() == nil) {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
@@ -152,7 +161,18 @@ func (s settings) learn(stdout io.Writer) error {
 	if err := scores("At the %d rows held out: ", m, held, stdout); err != nil {
 		return fmt.Errorf("%s: the rows held out: %w", s.data, err)
 	}
-	return cli.Save(stdout, "model", s.out, func(path string) error { return cli.Write(path, m.Write) })
+	if err := cli.Save(stdout, "model", s.out, func(path string) error { return cli.Write(path, m.Write) }); err != nil || s.html == "" {
+		return err
+	}
+	s.explain = s.data + ", held out"
+	return s.importances(m, held, stdout)
+}
+
+// progress returns a function that writes the progress of a fit over the last line of a terminal.
+func progress(w io.Writer) func(done, total int, family string) {
+	return func(done, total int, family string) {
+		fmt.Fprintf(w, "\r\x1b[K%d of %d parts %s", done, total, family)
+	}
 }
 
 func (s settings) makeHouses(src rand.Source) (*table.Table, error) {
@@ -231,16 +251,27 @@ func scores(where string, m *table.Model, t *table.Table, w io.Writer) error {
 }
 
 func (s settings) importances(m *table.Model, t *table.Table, w io.Writer) error {
-	all, err := m.Explain(t, rand.NewPCG(s.seed, 0))
-	if err != nil {
+	var all []*table.Explanation
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, target := range m.Targets() {
+		e, err := m.Explain(t, target, rand.NewPCG(s.seed, 0))
+		if err != nil {
+			return err
+		}
+		if all = append(all, e); len(m.Targets()) > 1 {
+			fmt.Fprintf(tabs, "%s\n", target)
+		}
+		fmt.Fprintln(tabs, "column\trise of the mean loss")
+		for _, i := range e.Columns {
+			fmt.Fprintf(tabs, "%s\t%.4g ± %.2g\n", i.Column, i.Loss, i.StdErr)
+		}
+	}
+	if err := tabs.Flush(); err != nil {
 		return err
 	}
-	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tabs, "column\trise of the mean loss")
-	for _, i := range all {
-		fmt.Fprintf(tabs, "%s\t%.4g ± %.2g\n", i.Column, i.Loss, i.StdErr)
-	}
-	return tabs.Flush()
+	return cli.Save(w, "page", s.html, func(path string) error {
+		return cli.Write(path, func(w io.Writer) error { return writePage(w, s.explain, m, all) })
+	})
 }
 
 func predict(m *table.Model, t *table.Table, w io.Writer) error {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	mostWork  = 1 << 37 // the largest n²·(columns + 2·(outputs + signs)) of fits with the kernel of all rows
+	mostWork  = 1 << 35 // the largest n²·(columns + 2·(outputs + signs)) of fits with the kernel of all rows
 	mostBytes = 1 << 30 // of a kernel matrix in memory
 	signs     = 16      // for the errors at rows left out
 	// the least λ of classes, over the mean weight of a row. With less, fits need more iterations,

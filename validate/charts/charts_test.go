@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"bytes"
 	"fmt"
 	"image"
 	"image/color"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,6 +48,28 @@ func TestSaveSVG(t *testing.T) {
 	require.NoError(t, err)
 	for _, want := range []string{"error of an estimate", ">m<", "relative error", ">256<", "orthogonal", "average", "left", "right"} {
 		assert.Contains(t, string(data), want)
+	}
+}
+
+// Neighbours among large numbers, such as nanoseconds since 1970, are drawn.
+func TestNeighbours(t *testing.T) {
+	x := 1.8e18
+	saved(t, Figure{Panels: []Panel{{Series: []Series{{Points: []Point{{x, x, 0}, {x + 256, x + 256, 0}}}}}}})
+}
+
+// Names stand at the ticks in place of numbers, and are turned if there is no room for them.
+func TestNamesOfTicks(t *testing.T) {
+	f := Figure{XTicks: []float64{1, 2, 3}, XNames: []string{"one", "two"}, Panels: []Panel{{Series: []Series{{Points: []Point{{1, 1, 0}, {3, 2, 0}}}}}}}
+	for _, turned := range []bool{false, true} {
+		if turned {
+			f.XNames[1] = "the second of all these long names"
+		}
+		var b bytes.Buffer
+		require.NoError(t, f.Write(&b, "svg"))
+		for _, want := range []string{">one<", ">" + f.XNames[1] + "<", ">3<"} {
+			assert.Contains(t, b.String(), want)
+		}
+		assert.Equal(t, turned, strings.Contains(b.String(), "rotate("))
 	}
 }
 
@@ -165,11 +189,8 @@ func TestStylesDiffer(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
-	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), "must end in .png or .svg")
-	assert.ErrorContains(t, checkPath(filepath.Join(dir, "no", "a.png")), "no")
-	file := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.ErrorContains(t, checkPath(filepath.Join(file, "a.png")), "not a folder")
+	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), `format "bmp", want png or svg`)
+	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "no", "a.png")), "no such file")
 	assert.ErrorContains(t, Figure{}.Save(filepath.Join(dir, "a.png")), "no panel")
 	empty := Figure{LogY: true, Panels: []Panel{{Series: []Series{{Points: []Point{{1, -1, 0}, {2, math.NaN(), 0}}}}}}}
 	assert.ErrorContains(t, empty.Save(filepath.Join(dir, "a.png")), "no point")

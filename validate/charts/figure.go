@@ -4,10 +4,10 @@
 package charts
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,6 +59,7 @@ type Figure struct {
 	XLabel, YLabel string
 	LogX, LogY     bool
 	XTicks         []float64 // the labelled values of x; nil means round numbers
+	XNames         []string  // element i, if XNames is that long, is the label at XTicks[i]
 	Panels         []Panel
 	Columns        int  // panels in a row; 0 means all
 	OwnY           bool // each panel has its own range of the y-axis
@@ -66,19 +67,6 @@ type Figure struct {
 	// YRange holds the lower and the upper end of the y-axis, or zeros for the range of the points.
 	// Save leaves out points outside YRange, and ends lines to such points at the edge.
 	YRange [2]float64
-}
-
-func checkPath(path string) error {
-	if ext := strings.ToLower(filepath.Ext(path)); ext != ".png" && ext != ".svg" {
-		return fmt.Errorf("%s: a picture's name must end in .png or .svg", path)
-	}
-	dir := filepath.Dir(path)
-	if info, err := os.Stat(dir); err != nil {
-		return err
-	} else if !info.IsDir() {
-		return fmt.Errorf("%s: not a folder", dir)
-	}
-	return nil
 }
 
 const (
@@ -93,22 +81,30 @@ const (
 )
 
 // Save writes the figure to the file at path, as PNG or SVG by the ending of path. Save returns an
-// error for an ending that is neither .png nor .svg, a folder that does not exist, a figure without
-// panels or without a drawable point, and a YRange whose ends are not in order. If Save returns an
-// error, a file at path keeps its content.
+// error for a folder that does not exist, and where Write returns one. If Save returns an error, a
+// file at path keeps its content.
 func (f Figure) Save(path string) error {
-	if err := checkPath(path); err != nil {
-		return err
+	return whole.Write(path, func(w io.Writer) error {
+		return f.Write(w, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
+	})
+}
+
+// Write writes the figure to w in a format, png or svg. Write returns an error for another format,
+// a figure without panels or without a drawable point, and a YRange whose ends are not in order,
+// and the errors of w.
+func (f Figure) Write(w io.Writer, format string) error {
+	if format != "png" && format != "svg" {
+		return fmt.Errorf("charts: format %q, want png or svg", format)
 	}
 	if len(f.Panels) == 0 {
-		return fmt.Errorf("charts: no panel to draw in %s", path)
+		return errors.New("charts: no panel to draw")
 	}
 	if lo, hi := f.YRange[0], f.YRange[1]; f.YRange != [2]float64{} && !(lo < hi && (lo > 0 || !f.LogY)) {
 		return fmt.Errorf("charts: YRange from %v to %v, want a lower and an upper end", lo, hi)
 	}
 	shared, err := f.extent(f.Panels)
 	if err != nil {
-		return fmt.Errorf("charts: %s: %w", path, err)
+		return fmt.Errorf("charts: %w", err)
 	}
 	styles := f.styles()
 	plots := make([]*plot.Plot, len(f.Panels))
@@ -147,9 +143,9 @@ func (f Figure) Save(path string) error {
 	}
 	legend := newLegend(styles, width-2*margin)
 	height := titleHeight + (above+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
-	canvas, err := draw.NewFormattedCanvas(width, height, strings.ToLower(filepath.Ext(path))[1:])
+	canvas, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
-		return fmt.Errorf("charts: %s: %w", path, err)
+		return fmt.Errorf("charts: %w", err)
 	}
 	page := draw.New(canvas)
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
@@ -166,10 +162,8 @@ func (f Figure) Save(path string) error {
 			page.FillText(side, vg.Point{X: page.Min.X + margin, Y: data.Center().Y}, f.YLabel)
 		}
 	}
-	return whole.Write(path, func(w io.Writer) error {
-		_, err := canvas.WriteTo(w)
-		return err
-	})
+	_, err = canvas.WriteTo(w)
+	return err
 }
 
 type extent struct{ x0, x1, y0, y1 float64 }

@@ -123,8 +123,15 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	d.Y.Tick.Marker = clearOfEnds{d.Y.Tick.Marker, f.LogY}
 	if f.XTicks != nil {
 		var ticks plot.ConstantTicks
-		for _, v := range f.XTicks {
-			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
+		room := panelWidth / vg.Length(max(1, len(f.XTicks)))
+		for i, v := range f.XTicks {
+			label := strconv.FormatFloat(v, 'g', -1, 64)
+			if i < len(f.XNames) {
+				if label = f.XNames[i]; d.X.Tick.Label.Width(label) > room {
+					d.X.Tick.Label.Rotation, d.X.Tick.Label.XAlign = math.Pi/4, draw.XRight
+				}
+			}
+			ticks = append(ticks, plot.Tick{Value: v, Label: label})
 		}
 		d.X.Tick.Marker = ticks
 	}

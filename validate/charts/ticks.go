@@ -78,7 +78,8 @@ func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	digits := max(0, -int(math.Floor(math.Log10(step))))
 	var ticks []plot.Tick
-	for i := math.Ceil(lo / step); i*step <= hi; i++ {
+	// Beyond 2⁵³, where i + 1 = i, the loop needs another bound.
+	for i, n := math.Ceil(lo/step), 0; i*step <= hi && n < 10*least; i, n = i+1, n+1 {
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
 	}
 	return ticks
