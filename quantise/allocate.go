@@ -19,30 +19,23 @@ const (
 	leastGainOfOdd = 0.25 // of odd numbers over even ones
 )
 
-// alignedLoss is the relative loss at which allocate takes parts that kernels read faster.
-const alignedLoss = 0.1
-
 type allocation struct {
 	variances []float64 // the sums of the variances of the coordinates of a segment
-	weights   []float64 // of the errors of a segment
 	sizes     []int
 	bits      []int
 	step      int    // the difference of bits of a move
-	aligned   bool   // parts have 1, 2, 4 or a multiple of 8 words
 	elements  [9]int // the elements of the part of each width
 	total     int    // the bits of a row
 }
 
 // allocate returns the bits of segments, which share the words of a row, such that Σ
-// weight·variance·bitNoise[bits] is small. Queries like the rows have weights variance/size, and
-// queries of random directions equal ones. The weights are the root of the first if equal bits are
-// 2 or more: with fewer, near rows would have large biases. allocate moves bits between segments
-// as if parts had no padding, takes bits away until the parts fit, and moves bits again. Segments
-// have equal bits if others gain little, for these variances or for those of learned rows, which a
-// small sample overfits, or if some of rows, which have the energies of a row in each segment, lose
-// much, as rows do of which each has another few coordinates.
+// variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
+// takes bits away until the parts fit, and moves bits again. Segments have equal bits if others
+// gain little, for these variances or for those of learned rows, which a small sample overfits, or
+// if some of rows, which have the energies of a row in each segment, lose much, as rows do of which
+// each has another few coordinates.
 func allocate(rows dense.Matrix[float64], variances, learned []float64, sizes []int, words int) []int {
-	a := &allocation{variances: variances, weights: make([]float64, len(sizes)), sizes: sizes, bits: make([]int, len(sizes))}
+	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
 	fits := func() bool { return a.words() <= words }
 	for equal := 8; equal >= 0; equal-- {
 		for s := range sizes {
@@ -52,21 +45,8 @@ func allocate(rows dense.Matrix[float64], variances, learned []float64, sizes []
 			break
 		}
 	}
-	best, equal, few := slices.Clone(a.bits), a.bits[0] > 0, a.bits[0] < 2
-	for s, v := range variances {
-		if a.weights[s] = 1; !few {
-			a.weights[s] = math.Sqrt(v / float64(sizes[s]))
-		}
-	}
-	for _, try := range []struct {
-		step    int
-		aligned bool
-		most    float64 // the noise over that of best
-	}{{2, false, 1 - leastGain}, {2, true, 1 + alignedLoss}, {1, false, 1 - leastGainOfOdd}} {
-		if try.aligned && (equal || few) {
-			continue
-		}
-		a.step, a.aligned = try.step, try.aligned
+	best, gain := slices.Clone(a.bits), leastGain
+	for a.step = 2; a.step > 0; a.step-- {
 		for s, b := range a.bits {
 			a.set(s, b/a.step*a.step)
 		}
@@ -75,9 +55,9 @@ func allocate(rows dense.Matrix[float64], variances, learned []float64, sizes []
 			a.shrink()
 		}
 		a.climb(fits)
-		if slices.Max(best) == 0 || a.noise(variances, a.bits) <= try.most*a.noise(variances, best) &&
-			a.noise(learned, a.bits) <= try.most*a.noise(learned, best) && a.highNoise(rows, a.bits) <= max(1, try.most)*a.highNoise(rows, best) {
-			best, equal = slices.Clone(a.bits), false
+		if slices.Max(best) == 0 || totalNoise(variances, a.bits) <= (1-gain)*totalNoise(variances, best) &&
+			totalNoise(learned, a.bits) <= (1-gain)*totalNoise(learned, best) && highNoise(rows, a.bits) <= highNoise(rows, best) {
+			best, gain = slices.Clone(a.bits), leastGainOfOdd
 		}
 	}
 	return best
@@ -94,31 +74,25 @@ func (a *allocation) set(s, to int) {
 
 func (a *allocation) words() (n int) {
 	for width := 1; width <= 8; width *= 2 {
-		w, unit := scan.Words(a.elements[width], width), 1
-		for a.aligned && unit < min(w, 8) {
-			unit *= 2
-		}
-		n += (w + unit - 1) / unit * unit
+		n += scan.Words(a.elements[width], width)
 	}
 	return n
 }
 
-func (a *allocation) noiseOf(s, bits int) float64 {
-	return a.variances[s] * a.weights[s] * bitNoise[bits]
-}
+func (a *allocation) noiseOf(s, bits int) float64 { return a.variances[s] * bitNoise[bits] }
 
-func (a *allocation) noise(variances []float64, bits []int) (sum float64) {
+func totalNoise(variances []float64, bits []int) (sum float64) {
 	for s, b := range bits {
-		sum += variances[s] * a.weights[s] * bitNoise[b]
+		sum += variances[s] * bitNoise[b]
 	}
 	return sum
 }
 
 // highNoise returns the mean of the noise of rows plus twice the standard deviation.
-func (a *allocation) highNoise(rows dense.Matrix[float64], bits []int) float64 {
+func highNoise(rows dense.Matrix[float64], bits []int) float64 {
 	mean, square := 0.0, 0.0
 	for i := range rows.Rows {
-		noise := a.noise(rows.Row(i), bits)
+		noise := totalNoise(rows.Row(i), bits)
 		mean, square = mean+noise/float64(rows.Rows), square+float64(noise*noise)/float64(rows.Rows)
 	}
 	return mean + 2*math.Sqrt(max(0, square-float64(mean*mean)))
@@ -140,7 +114,7 @@ func (a *allocation) shrink() {
 // climb gives or moves a step of bits while the noise decreases and the bits fit.
 func (a *allocation) climb(fits func() bool) {
 	for {
-		up, down, best := -1, -1, 1e-9*a.noise(a.variances, a.bits)
+		up, down, best := -1, -1, 1e-9*totalNoise(a.variances, a.bits)
 		for s, b := range a.bits {
 			if b+a.step > 8 {
 				continue

@@ -242,7 +242,7 @@ func (b *band) errors(s sums, ratio float64) (short, noise float64) {
 		return 1, s.energy / float64(b.Size)
 	}
 	noise = s.square
-	if s.energy > 0x1p-44 { // otherwise the row has roundings there
+	if s.energy > 0 {
 		short, noise = 1-ratio*s.along/s.energy, max(0, s.square-float64(s.along*s.along)/s.energy)
 	}
 	return short, noise * float64(ratio*ratio) / float64(max(b.Size-1, 1))

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 )
 
 // better compares candidates, the best first.
@@ -104,40 +103,6 @@ func TestHighest(t *testing.T) {
 				require.InDelta(t, e, high-spread, 3*roundings, "estimate %v, c = %v", e, c)
 			}
 		}
-	}
-}
-
-// No exchange of two bits between segments reduces the noise by much, and all parts are aligned.
-func TestBitsOfSegments(t *testing.T) {
-	const segments, size = 24, 16
-	for _, words := range []int{12, 24} {
-		rows, sizes := dense.New[float64](1, segments), make([]int, segments)
-		for s := range sizes {
-			rows.Row(0)[s], sizes[s] = math.Pow(0.85, float64(s)), size
-		}
-		bits := allocate(rows, rows.Row(0), rows.Row(0), sizes, words)
-		noise := func(s, bits int) float64 { return math.Pow(rows.At(0, s), 1.5) * bitNoise[bits] }
-		total, elements := 0.0, map[int]int{}
-		for s, b := range bits {
-			total += noise(s, b)
-			for width := 1; width <= 8; width *= 2 {
-				elements[width] += size * (b & width) / width
-			}
-		}
-		for s, b := range bits {
-			for to, c := range bits {
-				if b >= 2 && c <= 6 && s != to {
-					assert.Less(t, noise(s, b)+noise(to, c)-noise(s, b-2)-noise(to, c+2), 0.05*total, "segments %d and %d of %v", s, to, bits)
-				}
-			}
-		}
-		used := 0
-		for width, n := range elements {
-			w := scan.Words(n, width)
-			used += w
-			assert.True(t, w%8 == 0 || w == 1 || w == 2 || w == 4, "%d words of %d bits", w, width)
-		}
-		assert.Equal(t, words, used)
 	}
 }
 

@@ -324,8 +324,7 @@ func (b *band) findStep(y dense.Matrix[float64], whole bool) {
 			writeBands(codes, all, one, y.Row(i), 1)
 			along, square, energy = along+all[0].along, square+all[0].square, energy+all[0].energy
 		}
-		nothing := energy < 0x1p-20*b.Share*float64(y.Rows) // but roundings
-		if cosine := along / math.Sqrt(square); cosine > best && !nothing {
+		if cosine := along / math.Sqrt(square); cosine > best {
 			best, b.Step, b.Unit = cosine, step, energy/along
 		}
 	}

@@ -199,15 +199,6 @@ func TestSmallSamples(t *testing.T) {
 			assert.Less(t, rms, 6*plain, "%s, bits = %v", name, bits)
 		}
 	}
-	few, draw := dense.New[float64](1500, 64), rand.New(rand.NewPCG(77, 1)) // 20 rows, again and again
-	for i := range few.Data {
-		if few.Data[i] = draw.NormFloat64() / math.Sqrt(float64(i%64+1)); i >= 20*64 {
-			few.Data[i] = few.Data[i-20*64]
-		}
-	}
-	two, _ := errorAndLaw(codesOf(t, learned(t, few, 2, 1), few), few, few.RowRange(0, 20), quantise.InnerProduct)
-	four, _ := errorAndLaw(codesOf(t, learned(t, few, 4, 1), few), few, few.RowRange(0, 20), quantise.InnerProduct)
-	assert.Less(t, four, two/2)
 	plane := dense.New[float64](300, d)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range plane.Rows {

@@ -39,7 +39,8 @@ func Example() {
 	}
 	// Output:
 	// 2 deleted of 2000
-	// page 7: 0.99 ± 0.01
-	// page 0: 0.99 ± 0.01
-	// page 0: from 0.94 to 1.00
+	// page 7: 1.00 ± 0.03
+	// page 0: 1.00 ± 0.03
+	// page 0: from 0.89 to 1.00
+	// page 827: from 0.81 to 0.97
 }
