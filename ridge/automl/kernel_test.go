@@ -25,7 +25,7 @@ func TestFitsKernel(t *testing.T) {
 		n, d int
 		want bool
 	}{
-		{automl.Options{}, 3000, 5, false}, {automl.Options{}, 3001, 5, true}, {automl.Options{}, 43152, 9, true},
+		{automl.Options{}, 3000, 5, false}, {automl.Options{}, 3001, 5, true}, {automl.Options{}, 24281, 3, true}, {automl.Options{}, 43152, 9, false},
 		{automl.Options{Classes: 26}, 16000, 16, true}, {automl.Options{}, 100_000, 20, false}, {automl.Options{Classes: 1000}, 20_000, 20, false},
 		{automl.Options{}, 3001, 301, false}, {automl.Options{Landmarks: 500}, 3001, 5, false}, {automl.Options{HeavyTails: true}, 3001, 5, false},
 	} {

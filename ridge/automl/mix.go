@@ -25,7 +25,7 @@ func (c *candidate) judge() {
 		for j, b := range c.back {
 			if g.logs {
 				y := dense.Copy(dense.Matrix[float64]{}, g.y.ColRange(j, j+1)).Data
-				b = back{1, g.mean[j] + g.unit[j]*(slices.Min(y)-1), g.mean[j] + g.unit[j]*(slices.Max(y)+1)}
+				b = back{1, g.mean[j] + g.unit[j]*(slices.Min(y)-0.5), g.mean[j] + g.unit[j]*(slices.Max(y)+0.5)}
 			}
 			sum, all := 0.0, 0.0
 			for at, i := range c.tested[:n] {
