@@ -32,7 +32,6 @@ import (
 	_ "github.com/seed-feabd252/randfeat/quantise/index"
 	_ "github.com/seed-feabd252/randfeat/rff"
 	_ "github.com/seed-feabd252/randfeat/ridge"
-	_ "github.com/seed-feabd252/randfeat/ridge/ard"
 	_ "github.com/seed-feabd252/randfeat/ridge/automl"
 	_ "github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	_ "github.com/seed-feabd252/randfeat/safetensors"

@@ -57,7 +57,7 @@ func TestImports(t *testing.T) {
 		"gonum.org/v1/plot":             "examples validate/charts",
 		"golang.org/x/exp/rand":         "examples internal/testing/densetest",
 		"github.com/stretchr/testify":   "internal/testing/densetest",
-		module + "orf":                  "internal/law/mse rff performer ridge/ard ridge/automl validate examples",
+		module + "orf":                  "internal/law/mse rff performer ridge/automl validate examples",
 		module + "rff":                  "components hypothesis performer ridge validate examples",
 		module + "performer/recurrence": "",
 		module + "performer/audit":      "examples",

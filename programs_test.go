@@ -94,7 +94,7 @@ func fragment(page, statements string) (string, error) {
 		}
 	}
 	paths := maps.Clone(standard)
-	for _, name := range strings.Fields("dense dense/gonum dense/half hadamard givens orf kernels rff performer performer/audit performer/estimate performer/layer performer/blocks performer/recurrence ridge ridge/ard ridge/automl ridge/kernelridge components hypothesis kmeans quantise quantise/index safetensors semiseparable table blas validate") {
+	for _, name := range strings.Fields("dense dense/gonum dense/half hadamard givens orf kernels rff performer performer/audit performer/estimate performer/layer performer/blocks performer/recurrence ridge ridge/automl ridge/kernelridge components hypothesis kmeans quantise quantise/index safetensors semiseparable table blas validate") {
 		paths[path.Base(name)] = module + name
 	}
 	imports := make(map[string]bool)

@@ -19,7 +19,7 @@ import (
 // one is, and never a LogMap. The features of a map of weight 0 are 0, and are not computed.
 //
 // Each method of the map of Sum costs the methods of the K given maps and O(n·D) for n points and D
-// features. Sum copies the slices maps and weights; package ridge/ard learns weights. Sum returns
+// features. Sum copies the slices maps and weights; ridge.Choose compares weights. Sum returns
 // an error for no maps, a number of weights that is not the number of maps, maps of different
 // dimensions, a weight that is negative or not finite, and weights that are all 0.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {

@@ -11,7 +11,7 @@
 //	fit rows in parts, or on many machines   NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
 //	choose a length-scale, a kernel or D     Choose, with length-scales around MedianDistance
 //	a kernel itself, up to 100,000 rows      package ridge/kernelridge
-//	a length-scale for each column           package ridge/ard
+//	a length-scale for each column           kernelridge.Scales
 //	more features than D² numbers allow      Fit with Options.Iterative
 //	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise

@@ -22,6 +22,7 @@ import (
 // length-scales in units of the length-scale of k. The penalty λ of ridge regression that Scales
 // returns is at least 2⁻²³ times the mean of ω_i·k(x_i, x_i) over the rows x_i that Scales draws,
 // with weights ω_i. With fewer than some twenty rows per column, the length-scales fit the noise.
+// L-BFGS may miss columns of short length-scales: compare the Score for several length-scales of k.
 //
 // Scales returns the errors of Choose, an error for a k that is no valid Gaussian or Matern, and
 // the best length-scales so far with an error if ctx ends during L-BFGS.

@@ -32,7 +32,6 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise/index"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/ard"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	"github.com/seed-feabd252/randfeat/table"
@@ -235,10 +234,6 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.Sum": {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
-		"ridge.ard.Fit": {n / 255, func(c *lookedAt) error {
-			_, err := ard.Fit(c, c.phi(4), rows, ard.Options{MaxIterations: 1}, src())
-			return err
-		}},
 		"ridge.automl.Fit": {100, func(c *lookedAt) error {
 			z := ridge.Block[float64]{X: x.RowRange(0, 40).ColRange(0, 1), Y: y.RowRange(0, 40)}
 			_, err := automl.Fit(c, z, automl.Options{}, src())

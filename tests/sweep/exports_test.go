@@ -28,7 +28,6 @@ import (
 	index "github.com/seed-feabd252/randfeat/quantise/index"
 	rff "github.com/seed-feabd252/randfeat/rff"
 	ridge "github.com/seed-feabd252/randfeat/ridge"
-	ard "github.com/seed-feabd252/randfeat/ridge/ard"
 	automl "github.com/seed-feabd252/randfeat/ridge/automl"
 	kernelridge "github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
@@ -38,8 +37,6 @@ import (
 )
 
 var functions = []function{
-	{"ard.Fit[float32]", ard.Fit[float32]},
-	{"ard.Fit[float64]", ard.Fit[float64]},
 	{"audit.ChooseTopK[float32]", audit.ChooseTopK[float32]},
 	{"audit.ChooseTopK[float64]", audit.ChooseTopK[float64]},
 	{"audit.Choose[float32]", audit.Choose[float32]},
@@ -287,10 +284,6 @@ var functions = []function{
 }
 
 var types = []reflect.Type{
-	reflect.TypeFor[ard.Options](),
-	reflect.TypeFor[ard.Result[float32]](),
-	reflect.TypeFor[ard.Result[float64]](),
-	reflect.TypeFor[ard.Step](),
 	reflect.TypeFor[audit.Choice[float32]](),
 	reflect.TypeFor[audit.Choice[float64]](),
 	reflect.TypeFor[audit.ChooseOptions](),
