@@ -162,7 +162,7 @@ func (c command) checkRun(args []string) error {
 // checkTest checks the arguments of go test: its flags, the flags of the tests, and the names of
 // benchmarks.
 func (c command) checkTest(args []string) error {
-	valued := []string{"-run", "-bench", "-benchtime", "-count", "-exec", "-p", "-tags"}
+	valued := []string{"-run", "-bench", "-benchtime", "-count", "-cpu", "-exec", "-p", "-tags"}
 	var folders, given []string
 	bench := ""
 	for i := 0; i < len(args); i++ {
