@@ -129,9 +129,9 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkTopK times steps of eight heads of d = dv = 64 that read 256 keys of a head, and steps that
-// read all keys, in turns of 20 steps. It reports the shortest step of each. The scores have the
-// standard deviation 2. Longer streams need gigabytes, so that they are left out of short runs.
+// BenchmarkTopK times steps of eight heads of d = dv = 64 that read 256 keys of a head, and steps
+// that read all keys, in turns of 20 steps. It reports the shortest step of each. The scores have
+// the standard deviation 2. Longer streams need gigabytes, so that they are left out of short runs.
 func BenchmarkTopK(b *testing.B) {
 	for _, past := range []int{4096, 16384, 131072} {
 		if past > 16384 && testing.Short() {

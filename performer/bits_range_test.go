@@ -60,7 +60,7 @@ func TestBitsRange(t *testing.T) {
 }
 
 func bitsRange[T dense.Float](t *testing.T) {
-	const n, d, dv = 200, 16, 5
+	const n, d, dv = 300, 16, 5
 	none := dense.Matrix[T]{}
 	sizes := []float64{1e30, 3e38, 1e-30, 1e-42}
 	if parity[T]() == 1 {

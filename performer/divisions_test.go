@@ -25,7 +25,7 @@ func TestStreamsDependOnTokens(t *testing.T) {
 }
 
 func testStreamsDependOnTokens[T dense.Float](t *testing.T) {
-	const n, d, dv, heads, keyHeads = 1000, 4, 3, 4, 2
+	const n, d, dv, heads, keyHeads = 1200, 4, 3, 4, 2
 	rng, none := rand.New(rand.NewPCG(3, 4)), dense.Matrix[T]{}
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*dv, 0, 1)
 	for number, c := range causalAttention[T](d) {
@@ -48,7 +48,7 @@ func testStreamsDependOnTokens[T dense.Float](t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, uint64(number)))
 		single, cut, prompt := state(), state(), state()
 		before := runtime.GOMAXPROCS(1)
-		from := 700 + rng.IntN(30)
+		from := 1100 + rng.IntN(30)
 		if linear {
 			from = 0
 		}

@@ -24,9 +24,9 @@ type Dependence struct {
 	// the number of categories for other values, and NaN for a missing value.
 	X float64
 
-	// Mean has f̄(v), one number for a numeric target, or for classes the mean probability of each class. StdErr has the
-	// standard errors of Mean for n random rows. All points of a column are means over the same
-	// rows, so that differences of the points have smaller errors than StdErr.
+	// Mean has f̄(v), one number for a numeric target, or for classes the mean probability of each
+	// class. StdErr has the standard errors of Mean for n random rows. All points of a column are
+	// means over the same rows, so that differences of the points have smaller errors than StdErr.
 	Mean, StdErr []float64
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Explanation says how a model predicts a target, and how far predictions are from the values of the
-// target in a table.
+// Explanation says how a model predicts a target, and how far predictions are from the values of
+// the target in a table.
 type Explanation struct {
 	Target  string
 	Score   Score
@@ -63,8 +63,8 @@ type Importance struct {
 //
 // The importance of a column may be small because other columns tell the model as much. Explain
 // returns an error for a nil src, a target that the model does not predict, for fewer than two rows
-// with a number or a known class as target, and where Model.Score returns one. Explain predicts
-// n + 3900 rows or fewer for each column, and for numeric targets n rows with quantiles three times,
+// with a number or a known class as target, and where Model.Score returns one. Explain predicts n +
+// 3900 rows or fewer for each column, and for numeric targets n rows with quantiles three times,
 // where n is the number of rows of t.
 func (m *Model) Explain(t *Table, target string, src rand.Source) (*Explanation, error) {
 	if src == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
@@ -42,6 +43,11 @@ func ReadModel(r io.Reader) (*Model, error) {
 	m := &Model{p.Targets, p.Columns, p.Report, p.Model}
 	if p.Model == nil {
 		return nil, errors.New("table: the file has no model")
+	}
+	for k, target := range p.Targets {
+		if slices.Contains(p.Targets[:k], target) || slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Name == target }) {
+			return nil, fmt.Errorf("table: the file has the target %.40q twice, or also as a column", target)
+		}
 	}
 	in, outputs := p.Model.Dims()
 	if p.Model.Labels() != nil {

@@ -140,7 +140,8 @@ func TestPartsThatDoNotFit(t *testing.T) {
 		{"table.columns.2.mean", "NaN", `table: the column "size" of the file`},
 		{"table.model", "nil", "table: metadata:"},
 		{"table.model", "Classifier", `"Classifier", which is unknown`},
-		{"table.targets.0", "", ""},
+		{"table.targets.0", "Y", ""},
+		{"table.targets.0", "", `table: the file has the target "" twice, or also as a column`},
 		{"table.targets", "2", "table: "},
 	} {
 		data, err := archive.Changed(file, func(f *safetensors.File) { f.Metadata[c.key] = c.value })

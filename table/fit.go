@@ -80,7 +80,7 @@ func Fit(ctx context.Context, t *Table, targets []string, o Options, src rand.So
 		return nil, err
 	}
 	if n := len(told.rows); n < least {
-		return nil, fmt.Errorf("table: %d rows with a target, want at least %d", n, least)
+		return nil, fmt.Errorf("table: %d rows with all targets, want at least %d", n, least)
 	}
 	var labels []string
 	for _, target := range targets {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,10 +146,10 @@ func TestRowsThatDependOnEachOther(t *testing.T) {
 }
 
 // A few rows make the error of a target with a long tail, and its logarithm cures that: 100 rows,
-// and errors at 1000 others, on average over three draws.
+// and errors at 1000 others, in the median of three draws.
 func TestLongTail(t *testing.T) {
-	share := func(f func(v float64) float64) (mean float64) {
-		rng := rand.New(rand.NewPCG(3, 4))
+	share := func(f func(v float64) float64) float64 {
+		rng, all := rand.New(rand.NewPCG(3, 4)), []float64(nil)
 		row := func(int) string {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			return fmt.Sprintf("%v,%v,%v", a, b, f(1.5*a+math.Sin(2*b)+rng.NormFloat64()/2))
@@ -157,11 +158,14 @@ func TestLongTail(t *testing.T) {
 			m := fitted(t, made(t, "a,b,y", 100, row), Options{})
 			s := scored(t, m, made(t, "a,b,y", 1000, row))
 			t.Log(s)
-			mean += s.RMSE / s.Deviation / 3
+			all = append(all, s.RMSE/s.Deviation)
 		}
-		return mean
+		slices.Sort(all)
+		return all[1]
 	}
-	assert.Greater(t, share(math.Exp), 0.5)
+	tail := share(math.Exp)
+	assert.Greater(t, tail, 0.5)
+	assert.Less(t, tail, 1.0)
 	assert.Less(t, share(func(v float64) float64 { return v }), 0.45)
 }
 
@@ -185,8 +189,9 @@ func TestNoiseStaysNoise(t *testing.T) {
 }
 
 // Two targets in units that differ by 1000 are learnt in rows that have both, by one model in one
-// file. Quantiles of normal noise σ have the CRPS 2σ·φ(z_q), on average over their levels q, and
-// 1 % more for 100 rows. A permutation of the column of a target raises the loss of this target alone.
+// file. Quantiles of normal noise σ have the CRPS 2σ·φ(z_q), on average over their levels q, and 1
+// % more for 100 rows. A permutation of the column of a target raises the loss of this target
+// alone.
 func TestSeveralTargets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	row := func(i int) string {
@@ -369,7 +374,7 @@ func TestErrorsOfFit(t *testing.T) {
 		{with("1_0,a,1"), Options{}, `line 42, column "size": "1_0" is not a finite number`},
 		{with("-2,a,1"), Options{Log: []string{"size"}}, `line 2, column "size": "0" is not a positive number`},
 		{with("1,a,dear"), Options{}, `line 42, column "y": "dear" is not a finite number, which most targets are`},
-		{made(t, "size,kind,y", 19, row), Options{}, "19 rows with a target, want at least 20"},
+		{made(t, "size,kind,y", 19, row), Options{}, "19 rows with all targets, want at least 20"},
 		{made(t, "x,y", 40, func(i int) string { return fmt.Sprintf("%d,7", i) }), Options{}, `column "y" is "7" in all rows to learn from`},
 		{made(t, "x,z", 40, func(i int) string { return "1,2" }), Options{}, `no column "y" to predict among ["x" "z"]`},
 		{plain, Options{Skip: []string{"Size"}}, `an option has "Size", want columns other than targets among`},

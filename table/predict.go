@@ -89,6 +89,7 @@ type Score struct {
 	// is the mean over rows and over the levels q = 0.05, 0.10 … 0.95 of
 	// 2·max(q·(y − Q), (q − 1)·(y − Q)) for the target y and the quantile Q of the level q; for
 	// quantiles that all are one number, CRPS is the mean distance of the targets from the number.
+	// Width and CRPS are +Inf if a model has quantiles from fewer than nine prediction errors.
 	RMSE, StdErr, Deviation, Inside, Below, Width, CRPS float64
 
 	// For classes, LogLoss is the mean of −log of the predicted probabilities of the true classes,

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// TestGallery draws the table of docs/regression.md, whose cells have an error and seconds. Names of
-// rows are a size and a series.
+// TestGallery draws the table of docs/regression.md, whose cells have an error and seconds. Names
+// of rows are a size and a series.
 func TestGallery(t *testing.T) {
 	page, err := os.ReadFile("../../docs/regression.md")
 	require.NoError(t, err)

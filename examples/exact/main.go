@@ -60,7 +60,7 @@ func choose(ctx context.Context, rows ridge.Block[float32], u dense.Matrix[float
 			}
 		}
 	}
-	fmt.Printf("λ = %.3g leaves %.4g of the variance, and %.4g with one length-scale\n", choice.Ratio, choice.Score, choice.Start)
+	fmt.Printf("λ = %.3g leaves %.4g of the variance, and %.4g with the first length-scale and λ\n", choice.Ratio, choice.Score, choice.Start)
 	return choice.Ratio
 }
 

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/exact.md as .npy files, and measures scikit-learn on them.
+"""Writes the tables of docs/regression.md as .npy files, and measures scikit-learn on them.
 
 python3 tables.py write TRAIN.csv TEST.csv KINDS FOLDER
 python3 tables.py write made FOLDER

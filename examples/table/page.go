@@ -31,8 +31,8 @@ type page struct {
 // section is what page.html shows of a target.
 type section struct {
 	*table.Explanation
-	Model      *table.Model
-	File, Loss string
+	Model *table.Model
+	Loss  string
 
 	Importance, Scatter, Calibration template.URL
 	Dependence                       []dependence
@@ -58,7 +58,7 @@ func (c confusion) Share(n int) float64 { return float64(n) / float64(c.Rows) }
 func writePage(w io.Writer, file string, m *table.Model, all []*table.Explanation) error {
 	p := page{Model: m, File: file}
 	for _, e := range all {
-		own, err := newSection(file, m, e)
+		own, err := newSection(m, e)
 		if err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func writePage(w io.Writer, file string, m *table.Model, all []*table.Explanatio
 	return pageTemplate.Execute(w, p)
 }
 
-func newSection(file string, m *table.Model, e *table.Explanation) (p *section, err error) {
-	p = &section{Explanation: e, Model: m, File: file, Loss: "squared error"}
+func newSection(m *table.Model, e *table.Explanation) (p *section, err error) {
+	p = &section{Explanation: e, Model: m, Loss: "squared error"}
 	draw := func(f charts.Figure) template.URL {
 		var b bytes.Buffer
 		if err == nil {

@@ -24,7 +24,7 @@ var FoldsOfGroups = foldsOfGroups
 
 // FitsKernel reports whether the last fit of n rows of d columns takes the kernel of all rows.
 func FitsKernel(o Options, n, d int) bool {
-	return o.fitsKernel(learnt{kernel: kernels.Gaussian{LengthScale: 1}}, n, d, max(1, o.Classes), 1)
+	return o.fitsKernel(learnt{kernel: kernels.Gaussian{LengthScale: 1}}, n, d, max(1, o.Classes))
 }
 
 // KernelFit is the last fit of any number of rows with the kernel of all rows, of columns in units

@@ -30,7 +30,7 @@ type Options struct {
 
 	// Landmarks is the largest number of landmarks (Nyström points) of a kernel, and so of
 	// features. If Landmarks is 0, Fit uses the exact kernel of up to 3000 rows, or of up to some
-	// 50,000 if 200 iterations of kernelridge.Fit suffice, and 2000 landmarks in other cases. With
+	// 30,000 if 200 iterations of kernelridge.Fit suffice, and 2000 landmarks in other cases. With
 	// at least as many landmarks as rows, the Nyström approximation of a kernel is exact.
 	Landmarks int
 

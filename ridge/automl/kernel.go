@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	mostWork  = 1 << 35 // the largest n²·(columns + 2·(outputs + signs)) of fits with the kernel of all rows
+	// the largest n²·(columns + 2·(outputs + signs)) of fits with the kernel of all rows
+	mostWork  = 1 << 35
 	mostBytes = 1 << 30 // of a kernel matrix in memory
 	signs     = 16      // for the errors at rows left out
 	// the least λ of classes, over the mean weight of a row. With less, fits need more iterations,
@@ -27,11 +28,10 @@ const (
 	rowsOfScale = 20
 )
 
-// fitsKernel reports whether the last fit of a part takes the kernel of all rows: the first part of
-// a mixture, or all of so many parts if all are affordable.
-func (o Options) fitsKernel(l learnt, n, d, outputs, parts int) bool {
+// fitsKernel reports whether the last fit of a part takes the kernel of all rows.
+func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
 	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && l.kernel != nil && l.space.kernel == nil && d <= mostMetric &&
-		float64(n)*float64(n)*float64(d+2*(outputs+signs))*float64(parts) <= mostWork
+		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
 // kernelFit fits the kernel of all rows. Without groups, the first pick has the length-scales and λ

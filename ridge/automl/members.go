@@ -47,14 +47,6 @@ func newTask[T dense.Float](s *search, p pick, l learnt, rows ridge.Rows[T], dra
 	return t
 }
 
-// parts returns how many parts must be affordable for the part to take the kernel of all rows.
-func (t task[T]) parts() int {
-	if t.first {
-		return 1
-	}
-	return fewMembers
-}
-
 // fitTask fits a pick to all rows. It takes the kernel of all rows, if that is affordable, or
 // landmarks.
 func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], err error) {
@@ -64,7 +56,7 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 	switch {
 	case s.exact && (!linear || t.goal.logistic):
 		f.Model, err = exactFit(s, t)
-	case !linear && s.fitsKernel(t.learnt, t.drawn.n, t.drawn.all.X.Cols, max(found.Outputs, s.Classes), t.parts()):
+	case !linear && s.fitsKernel(t.learnt, t.drawn.n, t.drawn.all.X.Cols, max(found.Outputs, s.Classes)):
 		done, err = kernelFit(s, found, t, &f)
 	default:
 		done = false

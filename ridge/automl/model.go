@@ -126,17 +126,19 @@ func (p member[T]) rows(x dense.Matrix[T]) dense.Matrix[T] {
 
 // For each level and row of x, Quantiles returns the predictive quantiles of all outputs: the
 // matrix k of the result has rows of the quantiles of levels[k]. A band of 90 % is from the
-// quantiles of 0.05 to those of 0.95. A new target is below the quantile of a level with the
-// probability level, and, below the level ½, with at most this probability for rows like those of
-// the fit, as above ½ with at least this probability [Vovk et al. 2005].
+// quantiles of 0.05 to those of 0.95. A new target is below the quantile of a level with about
+// the probability level.
 //
 // Quantiles come from n scores, the signed prediction errors of mixtures at rows that neither the
 // fits nor the choice of the mixture have seen, divided by deviations at these rows. The quantile
 // is the prediction plus the deviation at x times the score of rank level·(n + 1), rounded away
-// from n/2. Without such a rank, the largest size of a score stands in its place, or ±Inf if the
-// level is nearer to 0 or 1 than ½/(n + 1). If the part of the largest weight predicts logarithms,
-// all quantiles are above 0: scores s above 0 multiply the prediction f by 1 + deviation·s, others
-// by exp(deviation·s), and f is at least a quarter of the prediction of this part.
+// from n/2: an error that is exchangeable with the n errors is below with at most the probability
+// level for levels from 1/(n + 1) to ½, and with at least this probability from ½ to n/(n + 1)
+// [Vovk et al. 2005]. Without such a rank, the largest size of a score stands in its place, or ±Inf
+// if the level is nearer to 0 or 1 than ½/(n + 1). If the part of the largest weight predicts
+// logarithms, no quantile is below 0, which stands in place of −Inf: scores s above 0 multiply the
+// prediction f by 1 + deviation·s, others by exp(deviation·s), and f is at least a quarter of the
+// prediction of this part.
 //
 // Quantiles panics where Mean panics, and for a level that is not between 0 and 1. The cost is that
 // of Mean, and of Predict of the part of the largest weight.

@@ -68,6 +68,7 @@ type Report struct {
 	// Coverage: the mean over rows and over the levels q = .05, .10 … .95 of
 	// 2·max(q·(y − Q_q), (q − 1)·(y − Q_q)) for a target y with the quantile Q_q, in the unit of
 	// Score. If all quantiles of a row are one number, CRPS is the mean absolute error.
+	// With fewer than nine prediction errors CRPS is +Inf, because outer quantiles are infinite.
 	CRPS float64
 
 	// Ended says that the context of Fit has ended early, so that Trials may lack families, and

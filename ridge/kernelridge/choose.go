@@ -26,7 +26,7 @@ type Choice struct {
 	// Score is Σω·e² over Σω·(y − ȳ)², for leave-one-out errors e of drawn rows with targets y of
 	// mean ȳ and weights ω: the share of the variance of y that predictions of left-out rows leave.
 	Score float64
-	Start float64 // of Scales: the Score of k with its length-scale
+	Start float64 // of Scales: the Score of k, and λ of Choose on the first part of the rows
 }
 
 // SampleRows is the largest number of rows on which Choose and Scales fit.

@@ -114,9 +114,9 @@ func scaleRows(x dense.Matrix[float64], by []float64) {
 	}
 }
 
-// Columns of V are divided by their largest elements, because float32 has a small range. The columns
-// beyond a multiple of lanes, if they are few, are rows of a transpose: their products with a tile
-// take a fraction of the time.
+// Columns of V are divided by their largest elements, because float32 has a small range. The
+// columns beyond a multiple of lanes, if they are few, are rows of a transpose: their products with
+// a tile take a fraction of the time.
 func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points[T], dst, v dense.Matrix[float64]) error {
 	peaks := make([]float64, v.Cols)
 	for i := range v.Rows {

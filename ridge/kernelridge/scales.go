@@ -16,8 +16,9 @@ import (
 // Scales returns a Gaussian or Matern kernel k with a length-scale for each column, and a penalty λ
 // for Fit, with the least weighted sum of squared leave-one-out errors on up to 2000 rows drawn
 // with src. From the length-scale of k and the penalty λ of Choose for k, Scales takes up to 40
-// steps of L-BFGS on a quarter of the drawn rows, if the quarter has 250 rows and 25 rows a column,
-// and up to ten steps on half of the rows and on all. A step on n rows costs some n³ multiply-adds.
+// steps of L-BFGS on a quarter, a third or half of the drawn rows, the least with 250 rows and 25
+// rows a column, or else on all, and then up to ten steps on each larger part. A step on n rows
+// costs some n³ multiply-adds.
 // The matrix A of the kernels.Pullback that Scales returns is diagonal, with the inverses of the
 // length-scales in units of the length-scale of k. The penalty λ of ridge regression that Scales
 // returns is at least 2⁻²³ times the mean of ω_i·k(x_i, x_i) over the rows x_i that Scales draws,

@@ -45,6 +45,21 @@ func TestScales(t *testing.T) {
 	assert.EqualError(t, err, "kernelridge: k is a kernels.Laplacian, want a kernels.Gaussian or kernels.Matern")
 }
 
+// Rows of four kinds in turn, of which one tells the function: the part of the rows on which Scales
+// begins has all kinds.
+func TestScalesOfRowsInTurn(t *testing.T) {
+	b := uneven(1000)
+	b.Weights = nil
+	for i := range b.X.Rows {
+		kind := float64(i % 4)
+		b.X.Set(i, 3, kind)
+		b.Y.Set(i, 0, kind*math.Sin(3*b.X.At(i, 0))+b.Y.At(i, 0)/1e3)
+	}
+	_, choice, err := Scales(t.Context(), kernels.Gaussian{LengthScale: 2}, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Less(t, choice.Score, 0.05)
+}
+
 // Length-scales of linear columns grow until λ is at its floor, where Fit still solves.
 func TestScalesOfLinearColumns(t *testing.T) {
 	b := uneven(80)

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// With x̂ of 3 bits, x̂ᵀx = ‖x‖² for keys and x̂ᵀx = ‖x̂‖² for values, but for the 8 digits of a scale.
+// With x̂ of 3 bits, x̂ᵀx = ‖x‖² for keys and x̂ᵀx = ‖x̂‖² for values, but for the 8 digits of a
+// scale.
 func TestScalesOfThreeBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	x := make([]float64, 64)

@@ -3,6 +3,7 @@ package gramian
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/optimize"
@@ -17,7 +18,7 @@ import (
 
 const (
 	scaleSteps = 40
-	laterSteps = 10  // from the best length-scales of half of the rows
+	laterSteps = 10  // from the best length-scales of a smaller part of the rows
 	laterUnit  = 0.1 // the length of the first of these steps
 	// the least number of rows of a part, in all and for each column, whose scales else fit noise
 	leastPart, leastOfColumn = 250, 25
@@ -46,10 +47,15 @@ func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float6
 	for stride := max(1, min(4, x.Rows/max(leastPart, leastOfColumn*x.Cols))); stride > 0 && ctx.Err() == nil; stride /= 2 {
 		s.take(x, y, weights, stride)
 		if start != nil {
-			from := s.best
+			from, least, first := s.best, s.least, best.Start
 			s.least = math.Inf(1)
 			s.at(start)
 			best.Start = s.value
+			s.at(from)
+			if ctx.Err() != nil { // the values may be of no whole fit
+				s.best, s.least, best.Start = from, least, first
+				break
+			}
 			s.climb(from, laterUnit, laterSteps, 2)
 			continue
 		}
@@ -92,16 +98,28 @@ type scales struct {
 	least float64
 }
 
-// take sets the rows to every stride-th row, with their spread and floor.
+// take sets the rows to a share 1/stride of the rows, with their spread and floor.
 func (s *scales) take(x, y dense.Matrix[float64], weights []float64, stride int) {
 	s.x, s.y, s.weights, s.floor, s.now = x, y, weights, 0, nil
 	if stride > 1 {
-		var numbers []int
+		// Every stride-th row may be one quarter of every year.
+		numbers := rand.New(rand.NewPCG(1, 2)).Perm(x.Rows)[:x.Rows/stride]
+		slices.Sort(numbers)
 		s.weights = nil
-		for i := 0; i < x.Rows; i += stride {
-			numbers, s.weights = append(numbers, i), append(s.weights, weights[i])
+		for _, i := range numbers {
+			s.weights = append(s.weights, weights[i])
 		}
 		s.x, s.y = layout.Rows(x, numbers), layout.Rows(y, numbers)
+	}
+	if s.evidence { // which has no bound for targets that are the same
+		all := dense.Transpose(dense.Matrix[float64]{}, s.y)
+		var vary []int
+		for j := range all.Rows {
+			if slices.ContainsFunc(all.Row(j), func(v float64) bool { return v != all.At(j, 0) }) {
+				vary = append(vary, j)
+			}
+		}
+		s.y = dense.Transpose(dense.Matrix[float64]{}, layout.Rows(all, vary))
 	}
 	s.null = Spread(s.y, s.weights)
 	for i, w := range s.weights {
