@@ -161,11 +161,24 @@ func (s *search) sort(scores dense.Matrix[float64], output int, keep func(i int)
 	return all
 }
 
-// quantile returns the quantile of a new score from n sorted scores: the score of rank
-// ⌊level·(n + 1)⌋ below the level ½, of rank ⌈level·(n + 1)⌉ above, and the mean of both at ½. For
-// a level without such a rank, but of at least ½/(n + 1) from 0 and 1, the quantile is the largest
-// size of all scores with the sign of the tail. For other levels, the quantile is ±Inf.
+// quantile returns the quantile of a new score from n sorted scores: the score of rank ⌊level·(n +
+// 1)⌋ below the level ½, of rank ⌈level·(n + 1)⌉ above, and the mean of both at ½. For a level
+// without such a rank, but of at least ½/(n + 1) from 0 and 1, the quantile is the largest size of
+// all scores with the sign of the tail. For other levels, the quantile is ±Inf. The quantile is at
+// most 0 up to the level 0.1, and at least 0 from 0.9 on: if most targets are one number, fits to
+// all rows are nearer to the number than fits whose errors are the scores.
 func quantile(sorted []float64, level float64) float64 {
+	switch own := rankOf(sorted, level); {
+	case level <= 0.1:
+		return min(own, 0)
+	case level >= 0.9:
+		return max(own, 0)
+	default:
+		return own
+	}
+}
+
+func rankOf(sorted []float64, level float64) float64 {
 	n := len(sorted)
 	at := level * float64(n+1)
 	// Rounding of the level and of the product changes no rank.

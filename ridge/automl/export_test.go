@@ -81,7 +81,7 @@ func Curves(x, other dense.Matrix[float64]) (asRanks, asSquashed dense.Matrix[fl
 }
 
 // Quantile returns a quantile of sorted scores.
-var Quantile = quantile
+var Quantile = rankOf
 
 // ErrorsWithout returns the errors of mixtures of two functions with the errors a and b, of which
 // each half is a fold.

@@ -101,6 +101,7 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	for j, l := range found.Logs {
 		at.factors[j] *= math.Exp(-l)
 	}
+	at.ratio = found.Ratio
 	return at, k.LengthScale, 0, err
 }
 

@@ -173,6 +173,13 @@ func (c *candidate) learn(s *search, n int) (l learnt, err error) {
 		l.ratio += w * l.kernel.Eval(z.Row(i), z.Row(i)) / float64(len(b.Weights))
 	}
 	l.ratio = math.Ldexp(max(l.ratio, 1e-300), c.power)
+	if l.space.ratio > 0 {
+		// All rows may have other length-scales than the folds, and λ for these. As the
+		// length-scale ℓ of a linear column rises, λ falls as ℓ⁻².
+		for _, p := range c.parts {
+			l.ratio *= math.Pow(l.space.ratio/p.space.ratio, 1/float64(len(c.parts)))
+		}
+	}
 	if s.Classes > 0 {
 		l.ratio *= s.growth(n)
 	}

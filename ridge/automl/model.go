@@ -77,18 +77,32 @@ func (m *Model[T]) Labels() []string {
 }
 
 // For each row of x, Mean writes the predicted numbers into a row of dst and returns dst; a zero
-// dst is allocated. Mean panics for a model of classes, and if the shape of x or dst does not fit.
+// dst is allocated. If the part of the largest weight predicts logarithms, numbers are at least a
+// quarter of the prediction of this part. Mean panics for a model of classes, and if the shape of x
+// or dst does not fit.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.first().Model == nil {
 		panic("automl: Mean of a model of classes, want Probabilities")
 	}
-	return m.mix(dst, x, func(p member[T], x dense.Matrix[T]) dense.Matrix[T] {
+	var first dense.Matrix[T]
+	dst = m.mix(dst, x, func(p member[T], x dense.Matrix[T]) dense.Matrix[T] {
 		f := p.Model.Mean(dense.Matrix[T]{}, x)
 		for i, v := range f.Data {
 			f.Data[i] = T(p.Back[i%f.Cols].at(float64(v)))
 		}
+		if first.Data == nil {
+			first = f
+		}
 		return f
 	})
+	for j, b := range m.members[0].Back {
+		for i := range dst.Rows {
+			if b.Factor > 0 { // other parts can bring the mixture below 0
+				dst.Set(i, j, max(dst.At(i, j), leastOfFirst*first.At(i, j)))
+			}
+		}
+	}
+	return dst
 }
 
 // For each row of x, Probabilities writes the probabilities of all classes into a row of dst and
@@ -137,8 +151,8 @@ func (p member[T]) rows(x dense.Matrix[T]) dense.Matrix[T] {
 // [Vovk et al. 2005]. Without such a rank, the largest size of a score stands in its place, or ±Inf
 // if the level is nearer to 0 or 1 than ½/(n + 1). If the part of the largest weight predicts
 // logarithms, no quantile is below 0, which stands in place of −Inf: scores s above 0 multiply the
-// prediction f by 1 + deviation·s, others by exp(deviation·s), and f is at least a quarter of the
-// prediction of this part.
+// prediction f by 1 + deviation·s, others by exp(deviation·s). The quantiles of levels up to 0.1
+// are at most the prediction, and those of levels from 0.9 on at least the prediction.
 //
 // Quantiles panics where Mean panics, and for a level that is not between 0 and 1. The cost is that
 // of Mean, and of Predict of the part of the largest weight.

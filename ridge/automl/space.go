@@ -21,6 +21,7 @@ type space struct {
 	metric          dense.Matrix[float64] // L, r×d; zero for the identity
 	// the kernel of a family that has only one; nil for others
 	kernel kernels.Kernel
+	ratio  float64 // λ of the fit that has learnt the space, or 0
 }
 
 // before returns the map that applies the space and then phi, or the space alone for a nil phi.

@@ -3,6 +3,7 @@ package automl_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -170,7 +171,7 @@ func testUnitOfWeights[T dense.Float](t *testing.T) {
 	r := learn(t, rows, automl.Options{})
 	assert.Equal(t, one.Best, r.Best, r.String())
 	assert.InEpsilon(t, rmse(one.Model, other), rmse(r.Model, other), 1e-3)
-	assert.InEpsilon(t, automl.First(one.Model).Noise()[0]/(1<<30), automl.First(r.Model).Noise()[0], 1e-2)
+	assert.InEpsilon(t, automl.First(one.Model).Noise()[0], automl.First(r.Model).Noise()[0], 1e-2)
 
 	classes := uniform(60, 1, 1, 3, func(_ *rand.Rand, x, y []T) {
 		if x[0] > 0.5 {
@@ -186,4 +187,67 @@ func testUnitOfWeights[T dense.Float](t *testing.T) {
 
 func TestUnitOfWeights(t *testing.T) {
 	densetest.Both(t, testUnitOfWeights[float32], testUnitOfWeights[float64])
+}
+
+// apart is rows that are no ridge.Block.
+type apart struct{ ridge.Rows[float64] }
+
+// Bands do not depend on the unit of weights, nor on whether rows are in memory.
+func TestBandsInUnitsOfWeights(t *testing.T) {
+	rows := uniform(40, 1, 1, 1, func(rng *rand.Rand, x, y []float64) { y[0] = x[0] + rng.NormFloat64() })
+	ends := func(rows ridge.Rows[float64]) []float64 {
+		r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		return r.Model.Quantiles(dense.Of(1, 1, []float64{0.5}), 0.95)[0].Data
+	}
+	want := ends(rows)
+	for _, unit := range []float64{1e-300, 1.0 / 40, 1000, 1e308} {
+		rows.Weights = slices.Repeat([]float64{unit}, 40)
+		assert.Equal(t, want, ends(rows), unit)
+		assert.Equal(t, want, ends(apart{rows}), unit)
+	}
+}
+
+// Bands hold a target that all rows but one have.
+func TestBandsOfEqualTargets(t *testing.T) {
+	for _, n := range []int{60, 250} {
+		rows := uniform(n, 1, 1, 4, func(_ *rand.Rand, _, y []float64) { y[0] = 5 })
+		rows.Y.Set(7, 0, 6)
+		r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		ends := r.Model.Quantiles(rows.X, 0.05, 0.95)
+		inside := 0
+		for i := range n {
+			if ends[0].At(i, 0) <= 5+1e-6 && ends[1].At(i, 0) >= 5-1e-6 { // a fit may be exact
+				inside++
+			}
+		}
+		assert.Greater(t, inside, n*9/10, n)
+	}
+}
+
+// A linear column has a longer length-scale in the fit to all rows than in folds, and λ follows:
+// the bands hold the share of new targets.
+func TestScalesOfAllRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(0, 99))
+	made := func(n int) (b ridge.Block[float64]) {
+		b.X, b.Y = dense.New[float64](n, 5), dense.New[float64](n, 1)
+		for i := range n {
+			a, c, kind := rng.NormFloat64(), rng.NormFloat64(), rng.IntN(3)
+			copy(b.X.Row(i), []float64{a, c})
+			b.X.Set(i, 2+kind, 1)
+			b.Y.Set(i, 0, math.Sin(3*a)*c+0.1*rng.NormFloat64())
+		}
+		return b
+	}
+	r, err := automl.Fit(t.Context(), made(1000), automl.Options{}, rand.NewPCG(1, 0))
+	require.NoError(t, err)
+	more, inside := made(2000), 0.0
+	ends := r.Model.Quantiles(more.X, 0.05, 0.95)
+	for i := range more.X.Rows {
+		if y := more.Y.At(i, 0); ends[0].At(i, 0) <= y && y <= ends[1].At(i, 0) {
+			inside += 1.0 / 2000
+		}
+	}
+	assert.Greater(t, inside, 0.82)
 }
