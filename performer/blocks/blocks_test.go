@@ -81,6 +81,39 @@ func testExact[T dense.Float](t *testing.T) {
 	}
 }
 
+// A few keys or values much larger than the others, with weights of nearly zero, leave the errors of
+// rounding to 8 bits as they are without them.
+func TestOutliers(t *testing.T) { densetest.Both(t, testOutliers[float32], testOutliers[float64]) }
+
+func testOutliers[T dense.Float](t *testing.T) {
+	const n, d = 600, 16
+	rng := rand.New(rand.NewPCG(1, 2))
+	q, k, v := densetest.Normal[T](rng, n, d, 0, 1.5), densetest.Normal[T](rng, n, d, 0, 1.5), densetest.Normal[T](rng, n, d, 0, 1)
+	for i := range n {
+		q.Row(i)[0] = 5 // a key with a large negative coordinate 0 has no weight
+	}
+	for _, causal := range []bool{false, true} {
+		o := blocks.Options{Softmax: performer.Softmax{Causal: causal}, Threshold: 1e-6, EightBits: true}
+		off := func(k, v dense.Matrix[T]) float64 {
+			want := exactOf[T](o).Forward(dense.Matrix[T]{}, q, k, v)
+			return densetest.Distance(must.Have(blocks.New[T](o)).Forward(dense.Matrix[T]{}, q, k, v), want)
+		}
+		without := off(k, v)
+		assert.Less(t, without, 0.03)
+		for _, size := range []float64{10, 1e3, 1e9} {
+			for _, places := range [][]int{{3}, {1, 70, 257, 330, 500}} {
+				keys, values := k.Clone(), v.Clone()
+				for _, i := range places {
+					keys.Row(i)[0] = T(-10 * size)
+					values.Row(i)[2] = T(10 * size)
+				}
+				assert.Less(t, off(keys, v), 1.3*without+0.002, "keys of %g at %v", size, places)
+				assert.Less(t, off(keys, values), 1.3*without+0.002, "values of %g at %v", size, places)
+			}
+		}
+	}
+}
+
 // A causal output depends on no later token, and no output depends on the number of processors;
 // outputs may overwrite queries.
 func TestBits(t *testing.T) {
