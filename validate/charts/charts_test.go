@@ -6,9 +6,11 @@ import (
 	"image"
 	"image/color"
 	_ "image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,10 +53,77 @@ func TestSaveSVG(t *testing.T) {
 	}
 }
 
-// Neighbours among large numbers, such as nanoseconds since 1970, are drawn.
-func TestNeighbours(t *testing.T) {
-	x := 1.8e18
-	saved(t, Figure{Panels: []Panel{{Series: []Series{{Points: []Point{{x, x, 0}, {x + 256, x + 256, 0}}}}}}})
+// texts writes f as SVG, checks that all coordinates are finite, and counts the texts.
+func texts(t *testing.T, f Figure) int {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, f.Write(&b, "svg"))
+	require.NotContains(t, b.String(), "NaN")
+	require.NotContains(t, b.String(), "Inf")
+	return strings.Count(b.String(), "<text")
+}
+
+// Neighbours among large numbers, such as nanoseconds since 1970, and numbers of all magnitudes are
+// drawn and have labels at the ticks.
+func TestMagnitudes(t *testing.T) {
+	const tiny, huge = 1e-307, 1e307
+	for _, ends := range [][2]float64{
+		{1.8e18, 1.8e18 + 256}, {0x1p53, 0x1p53 + 2}, {1, 1 + 0x1p-52}, {1e-20, 2e-20},
+		{tiny, tiny}, {tiny, 1}, {tiny, huge}, {1, huge}, {huge, huge}, {0, tiny}, {0, huge}, {-huge, huge}, {-huge, -huge},
+	} {
+		for _, log := range []bool{false, true} {
+			if log && ends[0] <= 0 {
+				continue
+			}
+			f := Figure{LogX: log, LogY: log, Panels: []Panel{{Series: []Series{{Points: []Point{{ends[0], ends[0], 0}, {ends[1], ends[1], 0}}}}}}}
+			assert.NotZero(t, texts(t, f), "%v, logarithmic %v", ends, log)
+			// Two series with error bars at common values of x move apart.
+			f.Panels[0].Series[0].Points[0].Err, f.Panels[0].Series[0].Points[1].Err = huge, ends[1]
+			f.Panels[0].Series = append(f.Panels[0].Series, f.Panels[0].Series[0])
+			assert.NotZero(t, texts(t, f), "%v with bars, logarithmic %v", ends, log)
+		}
+	}
+	for _, x := range []float64{math.SmallestNonzeroFloat64, math.MaxFloat64} {
+		f := Figure{LogX: true, LogY: true, Panels: []Panel{{Series: []Series{{Points: []Point{{x, x, 0}}}}}}}
+		assert.ErrorContains(t, f.Write(io.Discard, "svg"), "no point")
+	}
+}
+
+// Save leaves out ticks where no point can be.
+func TestTicksWithoutAPlace(t *testing.T) {
+	f := figure()
+	f.XTicks, f.XNames = []float64{0, -1, math.NaN(), math.Inf(1), 64}, []string{"zero", "below", "none", "beyond", "first"}
+	var b bytes.Buffer
+	require.NoError(t, f.Write(&b, "svg"))
+	assert.Equal(t, len(f.Panels), strings.Count(b.String(), ">first<"))
+	for _, name := range f.XNames[:4] {
+		assert.NotContains(t, b.String(), ">"+name+"<")
+	}
+}
+
+// Long texts leave room for the points.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("long ", 60)
+	points := []Point{{1, 1, 0}, {2, 2, 0}, {3, 1.5, 0}}
+	plain := Figure{XTicks: []float64{1, 2}, XNames: []string{"a", "b"}, Panels: []Panel{{Series: []Series{{Name: "a", Points: points}}}}}
+	want, _ := inColour(t, plain)
+	for name, change := range map[string]func(*Figure){
+		"title":  func(f *Figure) { f.Title = long },
+		"x":      func(f *Figure) { f.XLabel = long },
+		"y":      func(f *Figure) { f.YLabel = long },
+		"panel":  func(f *Figure) { f.Panels[0].Title = long },
+		"ticks":  func(f *Figure) { f.XNames = []string{long, long} },
+		"legend": func(f *Figure) { f.Panels = []Panel{{Series: []Series{{Name: long, Points: points}}}} },
+		"points": func(f *Figure) {
+			f.Panels = []Panel{{Series: []Series{{Name: "a", Points: points, Labels: []string{long}}}}}
+		},
+	} {
+		f := plain
+		f.Panels = slices.Clone(f.Panels)
+		change(&f)
+		got, _ := inColour(t, f)
+		assert.Greater(t, got, want*2/3, name)
+	}
 }
 
 // Names stand at the ticks in place of numbers, and are turned if there is no room for them.
@@ -129,7 +198,7 @@ func TestYRange(t *testing.T) {
 	assert.Equal(t, alone, a)
 	assert.Equal(t, legend, b, "only the legend shows b")
 	assert.Greater(t, a, 5*b)
-	for _, ends := range [][2]float64{{2, 1}, {-1, 1}, {0, 0.5}, {1, math.NaN()}} {
+	for _, ends := range [][2]float64{{2, 1}, {-1, 1}, {0, 0.5}, {1, math.NaN()}, {1, math.Inf(1)}, {1, math.MaxFloat64}} {
 		f.YRange = ends
 		assert.ErrorContains(t, f.Save(filepath.Join(t.TempDir(), "a.png")), "YRange")
 	}

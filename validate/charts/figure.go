@@ -51,9 +51,9 @@ type Panel struct {
 }
 
 // Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
-// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. A
+// points with a coordinate that is NaN, beyond ±1e307, or below 1e-307 on a logarithmic axis. A
 // logarithmic y-axis without a YRange has at most eight decades, and an arrow at the lower end
-// marks a point below the axis.
+// marks a point below the axis. Long texts enlarge the picture.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -90,8 +90,8 @@ func (f Figure) Save(path string) error {
 }
 
 // Write writes the figure to w in a format, png or svg. Write returns an error for another format,
-// a figure without panels or without a drawable point, and a YRange whose ends are not in order,
-// and the errors of w.
+// a figure without panels or without a drawable point, and a YRange whose ends are not in order or
+// could not be coordinates of a point, and the errors of w.
 func (f Figure) Write(w io.Writer, format string) error {
 	if format != "png" && format != "svg" {
 		return fmt.Errorf("charts: format %q, want png or svg", format)
@@ -99,7 +99,7 @@ func (f Figure) Write(w io.Writer, format string) error {
 	if len(f.Panels) == 0 {
 		return errors.New("charts: no panel to draw")
 	}
-	if lo, hi := f.YRange[0], f.YRange[1]; f.YRange != [2]float64{} && !(lo < hi && (lo > 0 || !f.LogY)) {
+	if lo, hi := f.YRange[0], f.YRange[1]; f.YRange != [2]float64{} && !(lo < hi && f.drawable(Point{X: 1, Y: lo}) && f.drawable(Point{X: 1, Y: hi})) {
 		return fmt.Errorf("charts: YRange from %v to %v, want a lower and an upper end", lo, hi)
 	}
 	shared, err := f.extent(f.Panels)
@@ -132,17 +132,24 @@ func (f Figure) Write(w io.Writer, format string) error {
 	name.YAlign = draw.YBottom
 	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
 
-	width := panelWidth * vg.Length(columns)
+	width := max(panelWidth, text.Width(f.XLabel)+2*margin) * vg.Length(columns)
 	if len(plots) == 1 {
-		width = aloneWidth
+		width = max(width, aloneWidth)
 	}
 	width = max(width, title.Width(f.Title)+2*margin)
+	for _, s := range styles {
+		width = max(width, entryWidth(s)+2*margin)
+	}
+	panel := panelHeight
+	for _, t := range plots[0].X.Tick.Marker.Ticks(plots[0].X.Min, plots[0].X.Max) {
+		panel = max(panel, panelHeight/2+plots[0].X.Tick.Label.Rectangle(t.Label).Size().Y)
+	}
 	above := nameHeight
 	if !slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Title != "" }) {
 		above = margin
 	}
 	legend := newLegend(styles, width-2*margin)
-	height := titleHeight + (above+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
+	height := titleHeight + (above+panel)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
 	canvas, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
 		return fmt.Errorf("charts: %w", err)
@@ -202,11 +209,11 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 func widen(lo, hi float64, log bool) (float64, float64) {
 	const part = 0.06
 	if log {
-		r := math.Pow(hi/lo, part)
+		r := max(math.Exp(part*(math.Log(hi)-math.Log(lo))), 1+1e-9) // the logarithms of the ends differ
 		if hi == lo {
 			r = 1.5
 		}
-		return lo / r, hi * r
+		return max(lo/r, 0x1p-1022), min(hi*r, math.MaxFloat64)
 	}
 	r := part * (hi - lo)
 	if hi == lo {
@@ -228,10 +235,11 @@ func (f Figure) path(line []Point) []Point {
 }
 
 func (f Figure) drawable(p Point) bool {
+	const largest = 1e307 // sums and differences of ends of an axis do not overflow
 	for _, v := range []float64{p.X, p.Y, p.Err} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if !(math.Abs(v) <= largest) {
 			return false
 		}
 	}
-	return (!f.LogX || p.X > 0) && (!f.LogY || p.Y > 0)
+	return (!f.LogX || p.X >= 1/largest) && (!f.LogY || p.Y >= 1/largest)
 }

@@ -28,9 +28,8 @@ func newLegend(styles []style, width vg.Length) legend {
 
 func breakLegend(styles []style, width vg.Length) legend {
 	var l legend
-	text := legendText()
 	for _, s := range styles {
-		w := iconWidth + text.Width(s.name) + entryGap
+		w := entryWidth(s)
 		if n := len(l.rows); n == 0 || l.widths[n-1]+w > width {
 			l.rows, l.widths = append(l.rows, nil), append(l.widths, 0)
 		}
@@ -39,6 +38,8 @@ func breakLegend(styles []style, width vg.Length) legend {
 	}
 	return l
 }
+
+func entryWidth(s style) vg.Length { return iconWidth + legendText().Width(s.name) + entryGap }
 
 func legendText() draw.TextStyle {
 	text := plot.New().X.Label.TextStyle
@@ -59,7 +60,7 @@ func (l legend) draw(c draw.Canvas) vg.Length {
 			}}
 			s.sample(&box)
 			c.FillText(text, vg.Point{X: x + iconWidth, Y: y}, s.name)
-			x += iconWidth + text.Width(s.name) + entryGap
+			x += entryWidth(s)
 		}
 	}
 	return top

@@ -125,6 +125,9 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 		var ticks plot.ConstantTicks
 		room := panelWidth / vg.Length(max(1, len(f.XTicks)))
 		for i, v := range f.XTicks {
+			if !f.drawable(Point{X: v, Y: 1}) {
+				continue
+			}
 			label := strconv.FormatFloat(v, 'g', -1, 64)
 			if i < len(f.XNames) {
 				if label = f.XNames[i]; d.X.Tick.Label.Width(label) > room {
@@ -198,7 +201,7 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	moved := make([]Point, len(ps))
 	for i, p := range ps {
 		if f.LogX {
-			p.X *= math.Pow(area.x1/area.x0, shift)
+			p.X = min(max(p.X*math.Exp(shift*(math.Log(area.x1)-math.Log(area.x0))), area.x0), area.x1)
 		} else {
 			p.X += shift * (area.x1 - area.x0)
 		}

@@ -13,7 +13,7 @@ type roundTicks struct{}
 func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
 	labels := 0
-	decades := math.Log10(hi / lo)
+	decades := math.Log10(hi) - math.Log10(lo)
 	every := 1 + int(decades/10)
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for digit := 1; digit <= 9; digit++ {
@@ -53,7 +53,7 @@ type clearOfEnds struct {
 func (c clearOfEnds) Ticks(lo, hi float64) []plot.Tick {
 	at := func(v float64) float64 { return (v - lo) / (hi - lo) }
 	if c.log {
-		at = func(v float64) float64 { return math.Log(v/lo) / math.Log(hi/lo) }
+		at = func(v float64) float64 { return (math.Log(v) - math.Log(lo)) / (math.Log(hi) - math.Log(lo)) }
 	}
 	const half = 0.025 // half of the height of a label, over the height of a panel
 	ticks := c.Ticker.Ticks(lo, hi)
@@ -69,18 +69,23 @@ type evenTicks struct{}
 
 func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 	const least = 4
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/least)))
+	largest := max(-lo, hi)
+	ulp := math.Nextafter(largest, math.Inf(1)) - largest
+	step := max(math.Pow(10, math.Floor(math.Log10((hi-lo)/least))), ulp)
 	for _, factor := range []float64{5, 2} {
 		if math.Floor(hi/(factor*step))-math.Ceil(lo/(factor*step))+1 >= least {
 			step *= factor
 			break
 		}
 	}
-	digits := max(0, -int(math.Floor(math.Log10(step))))
+	last, first := int(math.Floor(math.Log10(step))), int(math.Floor(math.Log10(largest)))
+	format, digits := byte('f'), max(0, -last)
+	if last < -12 || first > 20 {
+		format, digits = 'g', first-last+1
+	}
 	var ticks []plot.Tick
-	// Beyond 2⁵³, where i + 1 = i, the loop needs another bound.
-	for i, n := math.Ceil(lo/step), 0; i*step <= hi && n < 10*least; i, n = i+1, n+1 {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
+	for i := math.Ceil(lo / step); i*step <= hi; i++ { // i < 2⁵³, because a step is at least an ulp
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, format, digits, 64)})
 	}
 	return ticks
 }
