@@ -107,8 +107,8 @@ func (r read) Blocks() iter.Seq2[ridge.Block[float64], error] {
 	return r.Rows.Blocks()
 }
 
-// Rows of more than one block are read for the sample, for a fit with normal noise, and for each
-// fit with weights. The fit ends with its context at every reading.
+// Rows beyond the sample are read for the sample, for a fit with normal noise, and for each fit with
+// weights.
 func TestHeavyTailsOfManyRows(t *testing.T) {
 	noise := func(rng *rand.Rand) float64 { return 5 * studentNoise(rng) }
 	rows, other := waves[float64](9000, 1, noise), waves[float64](1000, 77, noNoise)
@@ -116,18 +116,22 @@ func TestHeavyTailsOfManyRows(t *testing.T) {
 	plain, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	heavy := tails[float64](t, read{Rows: rows, count: &count}, o)
-	all := count
-	assert.Greater(t, all, 2)
-	assert.Less(t, all, 10)
+	assert.Greater(t, count, 2)
+	assert.Less(t, count, 10)
 	assert.InDelta(t, 2, heavy.Tails, 1)
 	assert.Less(t, rmse(heavy.Model, other), 0.6*rmse(plain.Model, other))
 	assert.InDelta(t, 0.9, inside(heavy.Model, rows), 4*math.Sqrt(0.09/500))
+}
 
-	o.HeavyTails = true
+// The fit ends with its context at every reading.
+func TestHeavyTailsEndAtReadings(t *testing.T) {
+	rows, o, all := waves[float64](200, 1, studentNoise), automl.Options{Landmarks: 20, HeavyTails: true}, 0
+	tails[float64](t, read{Rows: rows, count: &all}, o)
+	assert.Greater(t, all, 2)
 	for at := 1; at <= all; at++ {
 		ctx, cancel := context.WithCancel(t.Context())
-		count = 0
-		_, err = automl.Fit(ctx, read{rows, &count, at, cancel}, o, rand.NewPCG(1, 2))
+		count := 0
+		_, err := automl.Fit(ctx, read{rows, &count, at, cancel}, o, rand.NewPCG(1, 2))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, at, count)
 	}
