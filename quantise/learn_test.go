@@ -61,7 +61,7 @@ func errorAndLaw[T dense.Float](c quantise.Codes[T], x, queries dense.Matrix[T],
 func testLearnedLaw[T dense.Float](t *testing.T, allBits []float64) {
 	const n, d = 300, 128
 	for _, mean := range []float64{0, 1, 100} {
-		sample := decaying[T](2000, d, 30, mean, 1)
+		sample := decaying[T](1000, d, 30, mean, 1)
 		x, queries := decaying[T](n, d, 30, mean, 2), decaying[T](30, d, 30, mean, 3)
 		for _, bits := range allBits {
 			q := learned(t, sample, bits, 1)
@@ -215,7 +215,7 @@ func TestSmallSamples(t *testing.T) {
 
 // A row has at most d·Bits/8 bytes rounded up to words, and the numbers beside them.
 func TestLearnedBytes(t *testing.T) {
-	for _, d := range []int{1, 3, 17, 64, 100, 384} {
+	for _, d := range []int{1, 3, 17, 64, 100, 200} {
 		sample := decaying[float32](100, d, 30, 0, 1)
 		for _, bits := range []float64{0.125, 0.3, 1, 1.1, 2, 3, 4, 5.5, 8} {
 			q := learned(t, sample, bits, 1)

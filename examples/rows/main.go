@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-const about = `rows fits 300 made-up rows of three numbers and predicts three more, with bands of 90 %.
+const about = `rows fits 150 made-up rows of three numbers and predicts three more, with bands of 90 %.
 It has no flags.`
 
 func main() {
@@ -21,7 +21,7 @@ func main() {
 	flag.Parse()
 
 	ctx, src := context.Background(), rand.NewPCG(1, 2)
-	x, y := rows(300, src)
+	x, y := rows(150, src)
 	z, measured := rows(3, src)
 
 	found := must(automl.Fit(ctx, ridge.Block[float64]{X: x, Y: y}, automl.Options{}, src)) // x is n×d, y is n×1
