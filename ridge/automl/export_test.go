@@ -2,11 +2,14 @@ package automl
 
 import (
 	"context"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"gonum.org/v1/gonum/floats"
 	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
@@ -18,6 +21,13 @@ var Landmarks = Options.landmarks
 
 // Ranks returns numbers of rows, of which the least are a sample.
 var Ranks = Options.ranks
+
+// Chosen returns the targets of the rows that choose.
+func Chosen[T dense.Float](t *testing.T, rows ridge.Rows[T], o Options, seed uint64) []float64 {
+	drawn, err := draw(t.Context(), rows, o, rand.New(rand.NewPCG(seed, 2)))
+	require.NoError(t, err)
+	return drawn.all.Y.Data[:drawn.choose*drawn.all.Y.Cols]
+}
 
 // FoldsOfGroups returns the fold of each row.
 var FoldsOfGroups = foldsOfGroups
