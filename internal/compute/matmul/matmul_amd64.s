@@ -16371,13 +16371,21 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y1, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16438,14 +16446,23 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16509,15 +16526,25 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y2, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y2, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16592,17 +16619,29 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
 	ADDQ       CX, AX
 	VMOVUPS    Y2, (AX)
 	VMASKMOVPS Y3, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16675,17 +16714,29 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y3, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16774,6 +16825,19 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -16782,12 +16846,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y4, (AX)
 	VMASKMOVPS Y5, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16872,6 +16938,18 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y4, (AX)
@@ -16879,12 +16957,14 @@ store:
 	VMASKMOVPS Y2, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y4, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -16990,6 +17070,22 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -17001,12 +17097,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y6, (AX)
 	VMASKMOVPS Y7, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -17100,6 +17198,20 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y5, (AX)
@@ -17109,12 +17221,14 @@ store:
 	VMASKMOVPS Y3, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y5, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -17234,6 +17348,25 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -17248,12 +17381,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y8, (AX)
 	VMASKMOVPS Y9, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -17356,6 +17491,22 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y6, (AX)
@@ -17367,12 +17518,14 @@ store:
 	VMASKMOVPS Y4, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y6, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -17506,6 +17659,28 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -17523,12 +17698,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y10, (AX)
 	VMASKMOVPS Y11, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -17677,13 +17854,21 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -17855,15 +18040,25 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -18058,17 +18253,29 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -18289,6 +18496,18 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -18296,12 +18515,14 @@ store:
 	VMASKMOVPS Y2, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -18545,6 +18766,20 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -18554,12 +18789,14 @@ store:
 	VMASKMOVPS Y3, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -18826,6 +19063,22 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -18837,12 +19090,14 @@ store:
 	VMASKMOVPS Y4, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x02, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x02, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -19052,13 +19307,21 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -19290,15 +19553,25 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -19569,17 +19842,29 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -19892,6 +20177,18 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -19899,12 +20196,14 @@ store:
 	VMASKMOVPS Y2, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -20256,6 +20555,20 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -20265,12 +20578,14 @@ store:
 	VMASKMOVPS Y3, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -20661,6 +20976,22 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -20672,12 +21003,14 @@ store:
 	VMASKMOVPS Y4, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -20848,13 +21181,21 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -21046,15 +21387,25 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -21285,17 +21636,29 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -21568,6 +21931,18 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -21575,12 +21950,14 @@ store:
 	VMASKMOVPS Y2, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -21892,6 +22269,20 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -21901,12 +22292,14 @@ store:
 	VMASKMOVPS Y3, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -22257,6 +22650,22 @@ loop:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000008
+	JNE     part
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
@@ -22268,12 +22677,14 @@ store:
 	VMASKMOVPS Y4, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x01, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x01, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+96(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -22705,13 +23116,21 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y1, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -22772,14 +23191,23 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -22843,15 +23271,25 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y2, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y2, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -22926,17 +23364,29 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
 	ADDQ       CX, AX
 	VMOVUPD    Y2, (AX)
 	VMASKMOVPD Y3, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23009,17 +23459,29 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y2, Y3, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23108,6 +23570,19 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -23116,12 +23591,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y4, (AX)
 	VMASKMOVPD Y5, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23206,6 +23683,18 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y4, (AX)
@@ -23213,12 +23702,14 @@ store:
 	VMASKMOVPD Y2, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y3, Y4, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23324,6 +23815,22 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -23335,12 +23842,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y6, (AX)
 	VMASKMOVPD Y7, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23434,6 +23943,20 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y5, (AX)
@@ -23443,12 +23966,14 @@ store:
 	VMASKMOVPD Y3, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y5, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23568,6 +24093,25 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y8, (AX)
+	VMOVUPD Y9, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -23582,12 +24126,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y8, (AX)
 	VMASKMOVPD Y9, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23690,6 +24236,22 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y5, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y6, (AX)
@@ -23701,12 +24263,14 @@ store:
 	VMASKMOVPD Y4, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y5, Y6, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23840,6 +24404,28 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y8, (AX)
+	VMOVUPD Y9, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y10, (AX)
+	VMOVUPD Y11, 32(AX)
+	JMP     stored
+
+part:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
 	ADDQ       CX, AX
@@ -23857,12 +24443,14 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y10, (AX)
 	VMASKMOVPD Y11, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000040, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -23963,13 +24551,21 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -24085,15 +24681,25 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -24224,17 +24830,29 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y2, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -24383,6 +25001,18 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
@@ -24390,12 +25020,14 @@ store:
 	VMASKMOVPD Y2, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y3, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -24559,6 +25191,20 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
@@ -24568,12 +25214,14 @@ store:
 	VMASKMOVPD Y3, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -24752,6 +25400,22 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y5, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
@@ -24763,12 +25427,14 @@ store:
 	VMASKMOVPD Y4, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y5, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -24965,6 +25631,24 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
@@ -24978,12 +25662,14 @@ store:
 	VMASKMOVPD Y5, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y6, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -25195,6 +25881,26 @@ done:
 	ADDQ         CX, DX
 
 store:
+	CMPQ    c_last+80(FP), $0x00000004
+	JNE     part
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	ADDQ    CX, AX
+	VMOVUPD Y7, (AX)
+	JMP     stored
+
+part:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
@@ -25210,12 +25916,14 @@ store:
 	VMASKMOVPD Y6, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y7, Y12, (AX)
-	ADDQ       $0x00000020, c_first+64(FP)
-	MOVQ       b_panel+48(FP), AX
-	SHLQ       $0x03, AX
-	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+104(FP)
-	JNZ        panel
+
+stored:
+	ADDQ $0x00000020, c_first+64(FP)
+	MOVQ b_panel+48(FP), AX
+	SHLQ $0x03, AX
+	ADDQ AX, b_first+32(FP)
+	DECQ panels+104(FP)
+	JNZ  panel
 	VZEROUPPER
 	RET
 

@@ -131,10 +131,27 @@ func (m machine) finish(rows, vectors int, sums []VecPhysical, mask Op) {
 		ADDQ(stride, from)
 	}
 	Label("store")
+	if m.Wide {
+		m.storeAll(rows, vectors, c, stride, sums, mask)
+		return
+	}
+	// AMD processors take many cycles for each masked store.
+	CMPQ(amd64.Number("c.last"), U32(m.Lanes()))
+	JNE(LabelRef("part"))
+	m.storeAll(rows, vectors, c, stride, sums, nil)
+	JMP(LabelRef("stored"))
+	Label("part")
+	m.storeAll(rows, vectors, c, stride, sums, mask)
+	Label("stored")
+}
+
+// storeAll writes the sums of all rows to c. A mask other than nil has the elements of the last
+// vector of a row.
+func (m machine) storeAll(rows, vectors int, c, stride Register, sums []VecPhysical, mask Op) {
 	for i := range rows {
 		for v := range vectors {
 			address := Mem{Base: c, Disp: v * m.Width()}
-			m.store(v == vectors-1, mask, sums[i*vectors+v], address)
+			m.store(mask != nil && v == vectors-1, mask, sums[i*vectors+v], address)
 		}
 		if i < rows-1 {
 			ADDQ(stride, c)
