@@ -63,14 +63,13 @@ type Importance struct {
 //
 // The importance of a column may be small because other columns tell the model as much. Explain
 // returns an error for a nil src, a target that the model does not predict, for fewer than two rows
-// with a number or a known class as target, and where Model.Score returns one. Explain predicts n +
-// 3900 rows or fewer for each column, and for numeric targets n rows with quantiles three times,
-// where n is the number of rows of t.
+// with a known class or a finite squared error, and where Model.Score returns one. Explain predicts
+// n + 3900 rows or fewer for each column, and n rows with quantiles, for the n rows of t.
 func (m *Model) Explain(t *Table, target string, src rand.Source) (*Explanation, error) {
 	if src == nil {
 		return nil, errors.New("table: src is nil, want a source of randomness")
 	}
-	scores, err := m.Score(t)
+	told, x, y, err := m.points(t)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +77,22 @@ func (m *Model) Explain(t *Table, target string, src rand.Source) (*Explanation,
 	if at < 0 {
 		return nil, fmt.Errorf("table: target = %q, want one of %q", target, m.targets)
 	}
-	x, y, _ := m.points(t) // Score has seen the errors
-	told, _ := t.told(m.targets)
-	e := &Explanation{Target: target, Score: scores[target], Lines: slices.Clone(told.lines), Measured: column(y, at), Predicted: m.predict(x, 0.05, 0.95)}
-	e.Losses = m.losses(m.outputs(x, at), e.Measured)
-	e.Calibration = m.calibration(e, x)
+	ends, levels := bandEnds(), len(scoreLevels)
+	p, err := m.predict(x, told.lines, slices.Concat(scoreLevels, ends)...)
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{Target: target, Lines: slices.Clone(told.lines), Measured: column(y, at), Predicted: p}
+	e.Score = m.score(p, e.Measured, target)
+	if m.Classes() != nil {
+		e.Losses, e.Calibration = m.losses(p.Probabilities, e.Measured), e.ofClasses()
+	} else {
+		own := p.Numbers[target]
+		e.Losses, e.Calibration = m.losses(dense.Of(x.Rows, 1, own.Mean), e.Measured), e.ofBands(ends, own.Quantiles[levels:])
+		for name, own := range p.Numbers {
+			p.Numbers[name] = Numbers{own.Mean, [][]float64{own.Quantiles[0], own.Quantiles[levels-1]}}
+		}
+	}
 	rng, from := rand.New(src), 0
 	some := rng.Perm(x.Rows)[:min(x.Rows, mostRows)]
 	rows := dense.New[float64](len(some), x.Cols)
@@ -103,7 +113,7 @@ func (m *Model) Explain(t *Table, target string, src rand.Source) (*Explanation,
 			rises[i] -= v
 		}
 		if rises = slices.DeleteFunc(rises, math.IsNaN); len(rises) < 2 {
-			return nil, errors.New("table: fewer than two rows with a known target")
+			return nil, errors.New("table: fewer than two rows with a known class, or with a squared error below the largest number")
 		}
 		mean, deviation := stat.MeanStdDev(rises, nil)
 		e.Columns = append(e.Columns, Importance{
@@ -139,35 +149,42 @@ func (m *Model) losses(outputs dense.Matrix[float64], y []float64) []float64 {
 	return all
 }
 
-func (m *Model) calibration(e *Explanation, x dense.Matrix[float64]) (all []Calibration) {
-	const levels = 10
-	if n := float64(x.Rows); m.Classes() == nil {
-		var ends []float64 // of the bands of all levels
-		for k := range levels {
-			level := (float64(k) + 0.5) / levels
-			ends = append(ends, (1-level)/2, (1+level)/2)
-		}
-		quantiles := m.predict(x, ends...).Numbers[e.Target].Quantiles
-		for k := range levels {
-			c := Calibration{Predicted: ends[2*k+1] - ends[2*k]}
-			for i, y := range e.Measured {
-				if quantiles[2*k][i] <= y && y <= quantiles[2*k+1][i] {
-					c.Measured += 1 / n
-				}
-			}
-			c.StdErr = math.Sqrt(c.Predicted * (1 - c.Predicted) / n)
-			all = append(all, c)
-		}
-		return all
+const bins = 10 // of Explanation.Calibration
+
+// bandEnds returns the levels of both ends of the bands of Explanation.Calibration.
+func bandEnds() (ends []float64) {
+	for k := range bins {
+		level := (float64(k) + 0.5) / bins
+		ends = append(ends, (1-level)/2, (1+level)/2)
 	}
-	order, most := make([]int, x.Rows), make([]float64, x.Rows)
+	return ends
+}
+
+func (e *Explanation) ofBands(ends []float64, quantiles [][]float64) (all []Calibration) {
+	n := float64(len(e.Measured))
+	for k := range bins {
+		c := Calibration{Predicted: ends[2*k+1] - ends[2*k]}
+		for i, y := range e.Measured {
+			if quantiles[2*k][i] <= y && y <= quantiles[2*k+1][i] {
+				c.Measured += 1 / n
+			}
+		}
+		c.StdErr = math.Sqrt(c.Predicted * (1 - c.Predicted) / n)
+		all = append(all, c)
+	}
+	return all
+}
+
+func (e *Explanation) ofClasses() (all []Calibration) {
+	rows := len(e.Measured)
+	order, most := make([]int, rows), make([]float64, rows)
 	for i := range order {
 		order[i], most[i] = i, slices.Max(e.Predicted.Probabilities.Row(i))
 	}
 	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(most[i], most[k]) })
-	bins := min(levels, x.Rows)
+	bins := min(bins, rows)
 	for k := range bins {
-		some := order[k*x.Rows/bins : (k+1)*x.Rows/bins]
+		some := order[k*rows/bins : (k+1)*rows/bins]
 		n, c := float64(len(some)), Calibration{}
 		for _, i := range some {
 			c.Predicted += most[i] / n

@@ -88,7 +88,7 @@ func TestImportancesOfClasses(t *testing.T) {
 	_, err = m.Explain(more, "y", nil)
 	assert.EqualError(t, err, "table: src is nil, want a source of randomness")
 	_, err = m.Explain(made(t, "noise,a,y", 3, func(int) string { return "1,2,late" }), "y", rand.NewPCG(3, 4))
-	assert.EqualError(t, err, "table: fewer than two rows with a known target")
+	assert.EqualError(t, err, "table: fewer than two rows with a known class, or with a squared error below the largest number")
 	_, err = new(Model).Explain(more, "y", rand.NewPCG(3, 4))
 	assert.Equal(t, errNoModel, err)
 }

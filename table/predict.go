@@ -35,8 +35,8 @@ type Numbers struct {
 // levels: a target is below the quantile of a level with the probability level, as
 // automl.Model.Quantiles describes, so that a band of 90 % is between the quantiles of the levels
 // 0.05 and 0.95. Predictions of classes do not depend on levels. Predict returns an error for a
-// zero model, a nil t, a level that is not between 0 and 1, a column that t lacks, and a text that
-// does not have the kind of the column.
+// zero model, a nil t, a level that is not between 0 and 1, a column that t lacks, a text that does
+// not have the kind of the column, and numbers so large that the prediction is not finite.
 func (m *Model) Predict(t *Table, levels ...float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil:
@@ -53,14 +53,25 @@ func (m *Model) Predict(t *Table, levels ...float64) (*Predictions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.predict(x, levels...), nil
+	return m.predict(x, t.lines, levels...)
 }
 
-func (m *Model) predict(x dense.Matrix[float64], levels ...float64) *Predictions {
+// predict predicts the targets of the points x, which come from the lines.
+func (m *Model) predict(x dense.Matrix[float64], lines []int, levels ...float64) (*Predictions, error) {
+	var mean dense.Matrix[float64]
 	if m.Classes() != nil {
-		return &Predictions{Probabilities: m.model.Probabilities(dense.Matrix[float64]{}, x)}
+		mean = m.model.Probabilities(mean, x)
+	} else {
+		mean = m.model.Mean(mean, x)
 	}
-	mean := m.model.Mean(dense.Matrix[float64]{}, x)
+	for i, line := range lines {
+		if j := slices.IndexFunc(mean.Row(i), func(v float64) bool { return v-v != 0 }); j >= 0 {
+			return nil, fmt.Errorf("table: line %d: the prediction is %v, because numbers of the row are too large for the model", line, mean.At(i, j))
+		}
+	}
+	if m.Classes() != nil {
+		return &Predictions{Probabilities: mean}, nil
+	}
 	var quantiles []dense.Matrix[float64]
 	if len(levels) > 0 {
 		quantiles = m.model.Quantiles(x, levels...)
@@ -73,7 +84,7 @@ func (m *Model) predict(x dense.Matrix[float64], levels ...float64) *Predictions
 		}
 		p.Numbers[target] = own
 	}
-	return p
+	return p, nil
 }
 
 func column(x dense.Matrix[float64], j int) []float64 { return x.ColRange(j, j+1).Clone().Data }
@@ -106,32 +117,42 @@ type Score struct {
 // Score compares the predictions of the model with the targets of t, and leaves out rows without
 // one of the targets. Score returns a Score of each target by the name of the target. If Fit has
 // not seen the rows of t, Score estimates how well the model predicts new rows. Score returns an
-// error for a zero model, a nil t, a t without rows with all targets, a column of the model that t
-// lacks, and a text that does not have the kind of the column.
+// error for a t without rows with all targets, and where Predict returns one.
 func (m *Model) Score(t *Table) (map[string]Score, error) {
-	x, y, err := m.points(t)
+	told, x, y, err := m.points(t)
 	if err != nil {
 		return nil, err
 	}
-	var levels []float64
-	for k := range 19 {
-		levels = append(levels, float64(k+1)/20)
+	p, err := m.predict(x, told.lines, scoreLevels...)
+	if err != nil {
+		return nil, err
 	}
-	p, all := m.predict(x, levels...), make(map[string]Score)
-	if m.Classes() != nil {
-		all[m.targets[0]] = scoreOfClasses(p.Probabilities, y.Data, m.losses(p.Probabilities, y.Data))
-		return all, nil
-	}
+	all := make(map[string]Score)
 	for j, target := range m.targets {
-		all[target] = p.Numbers[target].score(column(y, j), levels)
+		all[target] = m.score(p, column(y, j), target)
 	}
 	return all, nil
 }
 
-// score compares numbers with the targets y. The first and the last level are of bands of 90 %.
-func (p Numbers) score(y, levels []float64) Score {
+// scoreLevels are the levels of the quantiles in a Score, from the ends of bands of 90 %.
+var scoreLevels = func() (all []float64) {
+	for k := range 19 {
+		all = append(all, float64(k+1)/20)
+	}
+	return all
+}()
+
+// score compares predictions, with the quantiles of scoreLevels first, with the target y.
+func (m *Model) score(p *Predictions, y []float64, target string) Score {
+	if m.Classes() != nil {
+		return scoreOfClasses(p.Probabilities, y, m.losses(p.Probabilities, y))
+	}
+	return p.Numbers[target].score(y)
+}
+
+func (p Numbers) score(y []float64) Score {
 	s, n := Score{Rows: len(y)}, float64(len(y))
-	squares, low, high := make([]float64, len(y)), p.Quantiles[0], p.Quantiles[len(levels)-1]
+	squares, low, high := make([]float64, len(y)), p.Quantiles[0], p.Quantiles[len(scoreLevels)-1]
 	for i, v := range y {
 		squares[i] = (v - p.Mean[i]) * (v - p.Mean[i])
 		s.Width += (high[i] - low[i]) / n
@@ -141,9 +162,9 @@ func (p Numbers) score(y, levels []float64) Score {
 		case v <= high[i]:
 			s.Inside += 1 / n
 		}
-		for k, level := range levels {
+		for k, level := range scoreLevels {
 			e := v - p.Quantiles[k][i]
-			s.CRPS += 2 * max(level*e, (level-1)*e) / n / float64(len(levels))
+			s.CRPS += 2 * max(level*e, (level-1)*e) / n / float64(len(scoreLevels))
 		}
 	}
 	square, deviation := stat.PopMeanStdDev(squares, nil)
@@ -171,11 +192,12 @@ func scoreOfClasses(probabilities dense.Matrix[float64], y, losses []float64) Sc
 	return s
 }
 
-func (m *Model) points(t *Table) (x, y dense.Matrix[float64], err error) {
+// points returns the rows of t with all targets, and their points and targets.
+func (m *Model) points(t *Table) (told *Table, x, y dense.Matrix[float64], err error) {
 	if m == nil || m.model == nil {
-		return x, y, errNoModel
+		return nil, x, y, errNoModel
 	}
-	told, err := t.told(m.targets)
+	told, err = t.told(m.targets)
 	if err == nil && len(told.rows) == 0 {
 		err = fmt.Errorf("table: no row has all targets %q", m.targets)
 	}
@@ -185,7 +207,7 @@ func (m *Model) points(t *Table) (x, y dense.Matrix[float64], err error) {
 	if err == nil {
 		x, err = encode(m.columns, told)
 	}
-	return x, y, err
+	return told, x, y, err
 }
 
 // String returns the numbers in the Score as a text of one line.

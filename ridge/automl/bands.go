@@ -68,7 +68,7 @@ func (p place) quantile(score float64) float64 {
 // predictions of the first part: at rows left out of fits to all rows, if all parts have such
 // errors, and otherwise at held-out rows. Errors h at held-out rows, in root mean squares, are
 // multiplied by √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all
-// rows.
+// rows, in root mean squares of rows with their weights.
 func unseen[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (b ridge.Block[T], y, errors, first dense.Matrix[float64]) {
 	whole := !slices.ContainsFunc(all, func(f fitted[T]) bool { return f.left.Rows == 0 })
 	if whole {
@@ -88,12 +88,14 @@ func unseen[T dense.Float](s *search, found *choice, t task[T], all []fitted[T])
 	}
 	wide := s.rows
 	wide.X, wide.Y, wide.Weights = moved(t.curves, layout.Rows(wide.X, s.tested)), layout.Rows(wide.Y, s.tested), nil
+	noise := 0.0 // the mean over the rows, in units of σ²
 	for _, i := range s.tested {
 		wide.Weights = append(wide.Weights, s.given[i])
+		noise += 1 / s.given[i] / float64(len(s.tested))
 	}
 	errors = found.heldErrors.Clone()
 	for j, h := range meanSquares(errors) {
-		v, share := all[0].Model.Noise()[j], 1-1/float64(len(s.folds))
+		v, share := noise*all[0].Model.Noise()[j], 1-1/float64(len(s.folds))
 		for i := range errors.Rows {
 			if v < h && !t.goal.logs {
 				errors.Row(i)[j] *= math.Sqrt((v + share*(h-v)) / h)
@@ -110,7 +112,7 @@ func unseen[T dense.Float](s *search, found *choice, t task[T], all []fitted[T])
 func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], dense.Matrix[float64], error) {
 	m, none := all[0].Model, dense.Matrix[float64]{}
 	b, y, errors, first := unseen(s, found, t, all)
-	_, deviations, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
+	_, _, deviations, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
 	if err != nil {
 		return nil, none, err
 	}

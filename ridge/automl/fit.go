@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -131,16 +129,6 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if unit := unitOfWeights(drawn.all.Weights); unit != 1 {
-		for i := range drawn.all.Weights {
-			drawn.all.Weights[i] /= unit
-		}
-		if b, memory := rows.(ridge.Block[T]); memory {
-			rows = inUnit(b, unit)
-		} else {
-			rows = weighted[T]{rows, unit}
-		}
-	}
 	s := &search{Options: o, ctx: ctx, src: src, power: -4, choice: -4, positive: drawn.positive && !o.HeavyTails}
 	if o.Groups != nil {
 		for _, i := range drawn.numbers[:drawn.choose] {
@@ -219,7 +207,7 @@ func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Resu
 	own.ctx, own.Groups, own.HeavyTails = context.WithoutCancel(s.ctx), s.group, false
 	own.src = rand.NewPCG(1, 2) // a fit that was left may draw from s.src yet
 	found.Ended, found.Report.Rows = true, n
-	drawn := sample{all: b, choose: n, n: n}
+	drawn := sample{all: b, unit: 1, choose: n, n: n}
 	for i := range n {
 		drawn.numbers = append(drawn.numbers, i)
 	}
@@ -278,42 +266,4 @@ func wrap(err error) error {
 		return nil
 	}
 	return fmt.Errorf("automl: %w", err)
-}
-
-// unitOfWeights returns the mean of weights, which is finite and exactly w if all are w. New rows
-// have the weight 1.
-func unitOfWeights(weights []float64) float64 {
-	most, sum := slices.Max(weights), 0.0
-	for _, w := range weights {
-		sum += w / most
-	}
-	return most * (sum / float64(len(weights)))
-}
-
-func inUnit[T dense.Float](b ridge.Block[T], unit float64) ridge.Block[T] {
-	own := make([]T, b.X.Rows)
-	for i := range own {
-		own[i] = T(b.Weight(i) / unit)
-	}
-	b.Weights = own
-	return b
-}
-
-// weighted is rows with weights in the given unit.
-type weighted[T dense.Float] struct {
-	ridge.Rows[T]
-	unit float64
-}
-
-func (v weighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
-	return func(yield func(ridge.Block[T], error) bool) {
-		for b, err := range v.Rows.Blocks() {
-			if err == nil {
-				b = inUnit(b, v.unit)
-			}
-			if !yield(b, err) || err != nil {
-				return
-			}
-		}
-	}
 }

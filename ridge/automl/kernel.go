@@ -168,9 +168,6 @@ func (s space) matrix() dense.Matrix[float64] {
 }
 
 func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.Block[T], err error) {
-	if b, memory := rows.(ridge.Block[T]); memory {
-		return b, nil
-	}
 	d, p := 0, 0
 	for b, err := range rows.Blocks() {
 		if err == nil {

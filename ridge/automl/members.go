@@ -36,10 +36,10 @@ type fitted[T dense.Float] struct {
 
 func newTask[T dense.Float](s *search, p pick, l learnt, rows ridge.Rows[T], drawn sample, first bool) task[T] {
 	c := p.family.curves(s.rows.X)
-	t := task[T]{pick: p, learnt: l, curves: c, rows: view[T]{Rows: rows, curves: c, logs: p.goal.logs}, drawn: drawn, first: first}
-	if s.Classes > 0 {
-		t.rows.classes, t.rows.factors = s.Classes, s.ClassWeights
-	}
+	t := task[T]{pick: p, learnt: l, curves: c, drawn: drawn, first: first, rows: view[T]{
+		Rows: rows, columns: drawn.all.X.Cols, outputs: drawn.all.Y.Cols, unit: drawn.unit,
+		curves: c, logs: p.goal.logs, classes: s.Classes, factors: s.ClassWeights,
+	}}
 	t.drawn.all.X = moved(c, drawn.all.X)
 	if p.goal.logs {
 		t.drawn.all.Y = logarithms(drawn.all.Y)

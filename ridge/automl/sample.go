@@ -21,13 +21,15 @@ const (
 	classRows = 2
 
 	leastRange, mostRange = 1e-130, 1e130 // of an output: squares of targets are in range
+	mostPoint             = 1e300         // in size: knots and differences of a column are in range
 )
 
 type sample struct {
-	all      ridge.Block[float64]
-	choose   int  // the number of rows of all, from the first on, with which Fit chooses
-	n        int  // the number of rows with a weight above 0
-	positive bool // all targets are above 0, and differ by a factor of 2
+	all      ridge.Block[float64] // with weights in the unit
+	unit     float64              // of weights
+	choose   int                  // the number of rows of all, from the first on, with which Fit chooses
+	n        int                  // the number of rows with a weight above 0
+	positive bool                 // all targets are above 0, and differ by a factor of 2
 
 	numbers []int // of the rows of all, in the order of reading
 }
@@ -82,6 +84,9 @@ func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
 		if j := slices.IndexFunc(b.X.Row(i), isNaN[T]); j >= 0 {
 			return fmt.Errorf("automl: x[%d][%d] = NaN: leave out the row or the column of a missing value, or fill it in and add a column of 0 and 1 that marks it", at+i, j)
 		}
+		if j := slices.IndexFunc(b.X.Row(i), isLarge[T]); j >= 0 {
+			return fmt.Errorf("automl: x[%d][%d] = %v, want at most %v in size: scale the column", at+i, j, b.X.At(i, j), mostPoint)
+		}
 	}
 	for i := range b.Y.Rows {
 		if j := slices.IndexFunc(b.Y.Row(i), isNaN[T]); j >= 0 {
@@ -103,6 +108,11 @@ func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
 }
 
 func isNaN[T dense.Float](v T) bool { return v != v }
+
+func isLarge[T dense.Float](v T) bool {
+	size := math.Abs(float64(v))
+	return size > mostPoint && !math.IsInf(size, 1)
+}
 
 type row struct {
 	x, y   []float64
@@ -197,11 +207,25 @@ func (s *sampler) sample(d, p int) (sample, error) {
 		copy(all.Y.Row(i), r.y)
 		all.Weights, numbers = append(all.Weights, r.weight), append(numbers, r.number)
 	}
+	unit := unitOfWeights(all.Weights)
+	for i := range all.Weights {
+		all.Weights[i] /= unit
+	}
 	positive := len(s.low) > 0
 	for j, low := range s.low {
 		positive = positive && low.y[j] > 0 && s.high[j].y[j] > 2*low.y[j]
 	}
-	return sample{all: all, choose: len(chosen), n: s.n, positive: positive, numbers: numbers}, nil
+	return sample{all: all, unit: unit, choose: len(chosen), n: s.n, positive: positive, numbers: numbers}, nil
+}
+
+// unitOfWeights returns the mean of weights, which is finite and exactly w if all are w. New rows
+// have the weight 1.
+func unitOfWeights(weights []float64) float64 {
+	most, sum := slices.Max(weights), 0.0
+	for _, w := range weights {
+		sum += w / most
+	}
+	return most * (sum / float64(len(weights)))
 }
 
 func contains(rows []row, r row) bool {

@@ -1,10 +1,12 @@
 package automl_test
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -111,6 +113,8 @@ func TestErrorsOfRows(t *testing.T) {
 		"automl: y[7][0] = NaN: leave out the row of a missing value": fit(30, automl.Options{}, func(b ridge.Block[float64]) { b.Y.Set(7, 0, math.NaN()) }),
 		"automl: x[8500][1] = NaN: leave out the row or the column of a missing value, or fill it in and add a column of 0 and 1 that marks it": fit(9000, automl.Options{},
 			func(b ridge.Block[float64]) { b.X.Set(8500, 1, math.NaN()) }),
+		"automl: x[8500][1] = -1.7e+308, want at most 1e+300 in size: scale the column": fit(9000, automl.Options{},
+			func(b ridge.Block[float64]) { b.X.Set(8500, 1, -1.7e308) }),
 		"ridge: x[340][1] = +Inf, want a finite number (in the block that begins with row 8160)": fit(9000, automl.Options{}, func(b ridge.Block[float64]) {
 			b.X.Set(8500, 1, math.Inf(1))
 		}),
@@ -121,4 +125,49 @@ func TestErrorsOfRows(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("1,2\nNA,3\n"), 0o600))
 	_, err := automl.Fit(t.Context(), ridge.CSV[float32]{Path: path}, automl.Options{}, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, `line 2, column 1: "NA" is not a number: leave out the row or the column of a missing value, or fill it in`)
+}
+
+// Columns of the largest size are learnt.
+func TestLargestColumns(t *testing.T) {
+	rows := table[float64](60, 2, 1, 0.1, func(x []float64) float64 { return x[0] })
+	for i := range rows.X.Data {
+		rows.X.Data[i] = math.Copysign(1e300, rows.X.Data[i])
+		if i%4 == 0 {
+			rows.X.Data[i] *= 0.5
+		}
+	}
+	for name, score := range families(learn(t, rows, automl.Options{}).Report) {
+		assert.Less(t, score, 2.0, name)
+	}
+}
+
+// changing is rows whose later readings have other rows.
+type changing struct {
+	ridge.Block[float64]
+	later ridge.Block[float64]
+	count *int
+}
+
+func (c changing) Blocks() iter.Seq2[ridge.Block[float64], error] {
+	if *c.count++; *c.count == 1 {
+		return c.Block.Blocks()
+	}
+	return func(yield func(ridge.Block[float64], error) bool) { yield(c.later, nil) }
+}
+
+// Later readings with fewer weights than rows, other columns or an unknown class are errors.
+func TestRowsThatChange(t *testing.T) {
+	rows := table[float64](40, 2, 1, 0.1, func(x []float64) float64 { return float64(int(2+x[0]) % 2) })
+	rows.Weights = slices.Repeat([]float64{2}, 40)
+	for _, change := range []func(b *ridge.Block[float64]){
+		func(b *ridge.Block[float64]) { b.Weights = b.Weights[:30] },
+		func(b *ridge.Block[float64]) { b.Y = b.Y.RowRange(0, 30) },
+		func(b *ridge.Block[float64]) { b.X = b.X.ColRange(0, 1) },
+		func(b *ridge.Block[float64]) { b.Y = dense.Of(40, 1, slices.Repeat([]float64{2}, 40)) },
+	} {
+		later := rows
+		change(&later)
+		_, err := automl.Fit(t.Context(), changing{rows, later, new(int)}, automl.Options{Classes: 2}, rand.NewPCG(1, 2))
+		assert.Error(t, err)
+	}
 }

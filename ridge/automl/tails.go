@@ -106,27 +106,30 @@ func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T
 }
 
 // leaveOut returns the sizes of the errors of leave-one-out at rows of the fit, in units of the
-// scales σ_j·√(1/w_i + g_i/(1 − ω_i·g_i) + r_i), and these scales. b must have weights.
-func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, scales dense.Matrix[float64], err error) {
+// scales σ_j·√(1/w_i + g_i/(1 − ω_i·g_i) + r_i), these scales, and fresh, the scales with w_i = 1 of
+// a new row at the same point. b must have weights.
+func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, scales, fresh dense.Matrix[float64], err error) {
 	weights, err := r.weights(b)
 	if err != nil {
-		return ratios, scales, err
+		return ratios, scales, fresh, err
 	}
 	ratios, g, lacking, err := residuals(r.ctx, m, b)
 	if err != nil {
-		return ratios, scales, err
+		return ratios, scales, fresh, err
 	}
-	scales = ratios.Clone()
+	scales, fresh = ratios.Clone(), ratios.Clone()
 	noise := m.Noise()
 	for i, v := range g {
 		rest := max(1-float64(weights[i])*v, 1e-9)
-		scale := math.Sqrt(1/b.Weight(i) + v/rest + lacking[i])
+		own := v/rest + lacking[i]
+		scale := math.Sqrt(1/b.Weight(i) + own)
 		for j, e := range ratios.Row(i) {
 			ratios.Set(i, j, math.Abs(e)/rest/scale)
 			scales.Set(i, j, math.Sqrt(noise[j])*scale)
+			fresh.Set(i, j, math.Sqrt(noise[j]*(1+own)))
 		}
 	}
-	return ratios, scales, nil
+	return ratios, scales, fresh, nil
 }
 
 // tail returns the rows of b with the ω of the ν whose fit, with the kernel in the space, has the
@@ -201,7 +204,7 @@ func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 // likelihood returns the log density of the errors of leave-one-out at the rows of b of their fit
 // m.
 func (r reweighted[T]) likelihood(m *ridge.Model[T], b ridge.Block[T]) (sum float64, err error) {
-	ratios, scales, err := r.leaveOut(m, b)
+	ratios, scales, _, err := r.leaveOut(m, b)
 	if err != nil {
 		return 0, err
 	}

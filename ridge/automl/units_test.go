@@ -208,6 +208,36 @@ func TestBandsInUnitsOfWeights(t *testing.T) {
 	}
 }
 
+// A row of a large weight has little noise in the fit, and new rows have that of the mean weight.
+// Bands of 90 % held 72 and 36 % of new targets when they came from the noise of each row itself.
+func TestBandsOfUnequalWeights(t *testing.T) {
+	made := func(n int, seed uint64) ridge.Block[float64] {
+		return uniform(n, 2, 1, seed, func(rng *rand.Rand, x, y []float64) { y[0] = math.Sin(3*x[0]) + x[1] + 0.3*rng.NormFloat64() })
+	}
+	for _, c := range []struct {
+		every  int
+		weight float64
+	}{{20, 50}, {200, 1e4}, {200, 1e-290}} {
+		inside, score := 0.0, 0.0
+		for seed := range uint64(2) {
+			rows, other := made(200, seed), made(1000, 100+seed)
+			for i := range rows.X.Rows {
+				rows.Weights = append(rows.Weights, map[bool]float64{true: c.weight, false: 1}[i%c.every == 7])
+			}
+			r := learn(t, rows, automl.Options{Landmarks: 30})
+			score = max(score, r.CRPS)
+			ends := r.Model.Quantiles(other.X, 0.05, 0.95)
+			for i, y := range other.Y.Data {
+				if ends[0].Data[i] <= y && y <= ends[1].Data[i] {
+					inside += 1.0 / 2000
+				}
+			}
+		}
+		assert.InDelta(t, 0.9, inside, 0.06, "%+v", c)
+		assert.Less(t, score, 1.0, "%+v", c)
+	}
+}
+
 // Bands hold a target that all rows but one have.
 func TestBandsOfEqualTargets(t *testing.T) {
 	for _, n := range []int{60, 250} {

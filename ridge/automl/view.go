@@ -10,19 +10,26 @@ import (
 // view is rows as a part of a mixture sees them, with an output for each class if classes > 0.
 type view[T dense.Float] struct {
 	ridge.Rows[T]
-	curves  curves // of columns
-	logs    bool   // logarithms of targets
-	classes int
-	factors []float64 // of the weights of classes, or nil
+	columns, outputs int
+	unit             float64 // of weights
+	curves           curves  // of columns
+	logs             bool    // logarithms of targets
+	classes          int
+	factors          []float64 // of the weights of classes, or nil
 }
 
 func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	return func(yield func(ridge.Block[T], error) bool) {
+		read := 0
 		for b, err := range v.Rows.Blocks() {
 			if err == nil {
+				err = check(b, v.columns, v.outputs, v.classes, read)
+			}
+			if err == nil {
+				read += b.X.Rows
 				weights := make([]T, b.X.Rows)
 				for i := range weights {
-					weights[i] = T(b.Weight(i))
+					weights[i] = T(b.Weight(i) / v.unit)
 					if v.factors != nil {
 						weights[i] *= T(v.factors[int(b.Y.At(i, 0))])
 					}

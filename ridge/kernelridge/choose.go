@@ -26,7 +26,7 @@ type Choice struct {
 	// Score is Σω·e² over Σω·(y − ȳ)², for leave-one-out errors e of drawn rows with targets y of
 	// mean ȳ and weights ω: the share of the variance of y that predictions of left-out rows leave.
 	Score float64
-	Start float64 // of Scales: the Score of k, and λ of Choose on the first part of the rows
+	Start float64 // of Scales: the Score of k, with the first λ
 }
 
 // SampleRows is the largest number of rows on which Choose and Scales fit.
@@ -44,6 +44,10 @@ const SampleRows = 2000
 // Choose returns an error for an empty slice candidates, an invalid candidate, fewer than two rows
 // of positive weight, targets that do not vary, and kernels without a finite score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
+	return choose(ctx, candidates, rows, SampleRows, src)
+}
+
+func choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], most int, src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {
 		return best, errors.New("kernelridge: candidates has no kernels")
@@ -53,7 +57,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 			return best, err
 		}
 	}
-	x, y, weights, err := sample(ctx, rows, src)
+	x, y, weights, err := sample(ctx, rows, most, src)
 	if err != nil {
 		return best, err
 	}
@@ -85,7 +89,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	return best, nil
 }
 
-func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x, y dense.Matrix[float64], weights []float64, err error) {
+func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], most int, src rand.Source) (x, y dense.Matrix[float64], weights []float64, err error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return x, y, nil, err
 	}
@@ -97,7 +101,7 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	}
 	var drawn []int
 	for _, i := range rand.New(src).Perm(rows.X.Rows) {
-		if rows.Weight(i) > 0 && len(drawn) < SampleRows {
+		if rows.Weight(i) > 0 && len(drawn) < most {
 			drawn = append(drawn, i)
 		}
 	}

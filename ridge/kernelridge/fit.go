@@ -140,6 +140,10 @@ func (f *fit[T]) centre() {
 	}
 }
 
+// probeTolerance is the tolerance of a probe, whose randomness is a larger error, in units of
+// Options.Tolerance.
+const probeTolerance = 10
+
 func (f *fit[T]) run(ctx context.Context) error {
 	k, x := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, f.rows))
 	var product conjugate.Operator
@@ -168,8 +172,11 @@ func (f *fit[T]) run(ctx context.Context) error {
 	}
 	var at *conjugate.Solution
 	sizes := conjugate.Norms(system.Right)
-	for _, v := range sizes {
-		system.Sizes = append(system.Sizes, f.o.Tolerance*v/(2*math.Sqrt(f.o.Ratio)))
+	for j, v := range sizes {
+		if j > f.y.Cols {
+			sizes[j] = probeTolerance * v
+		}
+		system.Sizes = append(system.Sizes, f.o.Tolerance*sizes[j]/(2*math.Sqrt(f.o.Ratio)))
 	}
 	start := time.Now()
 	residual := func() (largest float64) {

@@ -34,8 +34,8 @@ type Options struct {
 	Memory int64
 	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
 	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
-	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. If Probes
-	// is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
+	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. Linear
+	// systems with these vectors have ten times the Tolerance of those with targets. If Probes is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
 
 	// Product, unless Product is nil, multiplies the kernel matrix K by vectors in place of Fit,
@@ -57,7 +57,7 @@ const mostProbes = 1 << 16
 // Progress tells how far the iterations of Fit have come.
 type Progress struct {
 	Iterations int           // products with K
-	Residual   float64       // the largest of a target or a probe, in the unit of Tolerance
+	Residual   float64       // the largest of a target or a probe, in units of their Tolerance
 	Elapsed    time.Duration // since the first product
 	Left       time.Duration // at the rate of the steps so far
 }

@@ -13,12 +13,15 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
+// startRows is the largest number of rows that choose the first λ.
+const startRows = 500
+
 // Scales returns a Gaussian or Matern kernel k with a length-scale for each column, and a penalty λ
 // for Fit, with the least weighted sum of squared leave-one-out errors on up to 2000 rows drawn
-// with src. From the length-scale of k and the penalty λ of Choose for k, Scales takes up to 40
-// steps of L-BFGS on a quarter, a third or half of the drawn rows, the least with 250 rows and 25
-// rows a column, or else on all, and then up to ten steps on each larger part. A step on n rows
-// costs some n³ multiply-adds.
+// with src. From the length-scale of k, and the penalty λ of Choose on up to 500 rows, Scales takes
+// up to 40 steps of L-BFGS on a quarter, a third or half of the drawn rows, the least with 250 rows
+// and 15 rows a column, or else on all, and then up to ten steps on each larger part. A step on n
+// rows costs some n³ multiply-adds.
 // The matrix A of the kernels.Pullback that Scales returns is diagonal, with the inverses of the
 // length-scales in units of the length-scale of k. The penalty λ of ridge regression that Scales
 // returns is at least 2⁻²³ times the mean of ω_i·k(x_i, x_i) over the rows x_i that Scales draws,
@@ -35,14 +38,14 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	if err := argument.Kernel("kernelridge: k", k); err != nil {
 		return best, Choice{}, err
 	}
-	x, y, weights, err := sample(ctx, rows, src)
+	x, y, weights, err := sample(ctx, rows, SampleRows, src)
 	if err != nil {
 		return best, Choice{}, err
 	}
 	var choice Choice
 	found, err := gramian.LearnScales(ctx, k, x, y, weights, false, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
 		var err error
-		choice, err = Choose(ctx, []kernels.Kernel{k}, ridge.Block[float64]{X: x, Y: y, Weights: weights}, src)
+		choice, err = choose(ctx, []kernels.Kernel{k}, ridge.Block[float64]{X: x, Y: y, Weights: weights}, startRows, src)
 		return choice.Ratio, err
 	})
 	if found.Logs == nil {

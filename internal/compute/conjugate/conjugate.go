@@ -103,62 +103,73 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 		rounding = 0x1p-53
 	}
 	exhausted := math.Sqrt(rounding) / 32 // least reduction of a residual in a round
-	x, r, first := at.X, at.Residual, Norms(at.Residual)
-	v := p.Solve(r)
-	products := dots(r, v)
-	open, goals := make([]bool, len(products)), s.goals(at) // columns whose round goes on
+	x, r, first, goals := at.X, at.Residual, Norms(at.Residual), s.goals(at)
+	var open []int // columns whose round goes on
 	for j, norm := range first {
-		open[j] = norm > goals[j]
+		if norm > goals[j] {
+			open = append(open, j)
+		}
 	}
-	for i := range samples {
-		samples[i].begin(products[len(products)-len(samples)+i])
+	rest := columns(r, open)
+	v := p.Solve(rest)
+	products := dots(rest, v)
+	others := len(first) - len(samples)
+	for k, j := range open {
+		if j >= others {
+			samples[j-others].begin(products[k])
+		}
 	}
-	for steps := 1; at.Passes < s.Most; steps++ {
+	for steps := 1; len(open) > 0 && at.Passes < s.Most; steps++ {
 		av, err := s.multiply(ctx, v, wide)
 		if err != nil {
 			return err
 		}
-		alphas, curvatures := make([]float64, len(products)), dots(v, av)
-		for j, c := range curvatures {
-			// At the end of a round, rounding may make a curvature negative. Columns stay as they
-			// are at the end of their round, because norms of residuals rise and fall.
-			if open[j] && c > 0 && products[j] > 0 {
-				alphas[j] = products[j] / c
+		alphas := make([]float64, len(open))
+		for k, c := range dots(v, av) {
+			if c > 0 && products[k] > 0 { // rounding may make a curvature negative
+				alphas[k] = products[k] / c
 			}
 		}
 		for f := range v.Rows {
 			to, rest, step, change := x.Row(f), r.Row(f), v.Row(f), av.Row(f)
-			for j, a := range alphas {
-				to[j] += a * step[j]
-				rest[j] -= a * change[j]
+			for k, j := range open {
+				to[j] += alphas[k] * step[k]
+				rest[j] -= alphas[k] * change[k]
 			}
 		}
-		z, betas := p.Solve(r), make([]float64, len(products))
-		for j, next := range dots(r, z) {
+		rest := columns(r, open)
+		z, betas := p.Solve(rest), make([]float64, len(open))
+		for k, next := range dots(rest, z) {
 			next = max(0, next)
-			if alphas[j] > 0 {
-				betas[j] = next / products[j]
+			if alphas[k] > 0 {
+				betas[k] = next / products[k]
 			}
-			products[j] = next
+			products[k] = next
 		}
 		for f := range v.Rows {
 			step, from := v.Row(f), z.Row(f)
-			for j, b := range betas {
-				step[j] = from[j] + b*step[j]
+			for k, b := range betas {
+				step[k] = from[k] + b*step[k]
 			}
 		}
 		s.count(at, progress)
-		more := false
 		goals = s.goals(at)
-		for j, norm := range Norms(r) {
-			if i := j - (len(open) - len(samples)); i >= 0 && alphas[j] > 0 {
-				samples[i].add(alphas[j], betas[j])
+		norms := Norms(r)
+		var kept, still []int // of open, and columns
+		for k, j := range open {
+			if j >= others && alphas[k] > 0 {
+				samples[j-others].add(alphas[k], betas[k])
 			}
-			open[j] = alphas[j] > 0 && norm > max(margin*goals[j], exhausted*first[j])
-			more = more || open[j]
+			// A column stays as it is at the end of its round: norms of residuals rise and fall.
+			if alphas[k] > 0 && norms[j] > max(margin*goals[j], exhausted*first[j]) {
+				kept, still = append(kept, k), append(still, j)
+			}
 		}
-		if !more || !wide && steps == longest {
+		if !wide && steps == longest {
 			break
+		}
+		if len(kept) < len(open) {
+			v, products, open = columns(v, kept), columns(dense.Of(1, len(products), products), kept).Data, still
 		}
 	}
 	for i := range samples {
@@ -208,6 +219,20 @@ func (s *System) count(at *Solution, progress func(*Solution)) {
 		}
 	}
 	progress(at)
+}
+
+func columns(x dense.Matrix[float64], which []int) dense.Matrix[float64] {
+	if len(which) == x.Cols {
+		return x
+	}
+	own := dense.New[float64](x.Rows, len(which))
+	for i := range x.Rows {
+		from, to := x.Row(i), own.Row(i)
+		for k, j := range which {
+			to[k] = from[j]
+		}
+	}
+	return own
 }
 
 func dots(x, y dense.Matrix[float64]) []float64 {

@@ -21,7 +21,7 @@ const (
 	laterSteps = 10  // from the best length-scales of a smaller part of the rows
 	laterUnit  = 0.1 // the length of the first of these steps
 	// the least number of rows of a part, in all and for each column, whose scales else fit noise
-	leastPart, leastOfColumn = 250, 25
+	leastPart, leastOfColumn = 250, 15
 	// leastRatio is the least λ in units of the mean of ω·k(x, x). As the length-scale ℓ of a
 	// linear column rises, the best λ falls as ℓ⁻², below what iterations can solve.
 	leastRatio = 0x1p-23

@@ -118,7 +118,27 @@ func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 	return &Points[T]{p.x.RowRange(lo, hi), p.moved.RowRange(lo, hi), p.half[lo:hi], p.far[lo:hi]}
 }
 
-func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
+// subtract computes e_j = −‖x_i − y_j‖²/2 from differences if x_i or y_j is far and e_j, with the
+// rounding of products, may be so large that the kernel is above 10⁻¹⁷.
+func subtract[T dense.Float](p Profile, e []T, x, y *Points[T], i int) {
+	const least = -1e4 // of e, so that polynomials of kernels are finite
+	reach := 40.0
+	if p.Nu > 0 {
+		reach = 530 / p.Nu
+	}
+	own, rounding := x.x.Row(i), 4*float64(x.x.Cols+2)*vecmath.Roundoff[T]()
+	for j, v := range e {
+		if !x.far[i] && !y.far[j] || float64(v) < rounding*float64(x.half[i]+y.half[j])-reach {
+			continue
+		}
+		square := 0.0
+		for c, w := range y.x.Row(j) {
+			d := (float64(own[c]) - float64(w)) / p.LengthScale
+			square += d * d
+		}
+		e[j] = T(max(-square/2, least))
+	}
+}
 
 type Tile[T dense.Float] struct {
 	Sums, Other, Across scratch.Buffer[T] // for products with tiles
@@ -165,20 +185,23 @@ func Gram(dst dense.Matrix[float64], k kernels.Kernel, x, y dense.Matrix[float64
 	return dst
 }
 
-// Fill returns the values of a kernel at the pairs of x with the rows y of Begin. If a row is far
-// from the origin, kernels.Gram subtracts all rows from each other.
+// Fill returns the values of a kernel at the pairs of x with the rows y of Begin.
 func (t *Tile[T]) Fill(k kernels.Kernel, x, y *Points[T]) dense.Matrix[T] {
 	t.values.Shape(x.x.Rows, y.x.Rows)
 	g := t.values.Rows(x.x.Rows)
 	of, ok := ProfileOf(k)
-	if !ok || x.anyFar() || y.anyFar() {
+	if !ok {
 		return kernels.Gram(g, k, x.x, y.x)
 	}
+	far := slices.Contains(x.far, true) || slices.Contains(y.far, true)
 	matmul.MulPacked(1, x.moved, &t.packed, 0, g, nil)
 	t.poly.Shape(1, g.Cols)
 	for i := range g.Rows {
 		row := g.Row(i)
 		vecmath.AffineEach(row, 1, y.half, x.half[i])
+		if far {
+			subtract(of, row, x, y, i)
+		}
 		apply(of, row, t.poly.Rows(1).Row(0))
 	}
 	return g
