@@ -33,8 +33,8 @@ type choice[T dense.Float] struct {
 	tile       *tiles.Tile[T]
 	sums       [2]rotatedSums // of the keys that are not read, and of codes that are
 	combined   combined[T]
-	elements   [2]scratch.Buffer[T] // of the tokens that a query reads
-	codes      [3]rows              // or codes of their keys, values, and means of segments
+	elements   [2][][]T // of the tokens that a query reads
+	codes      [3]rows  // or codes of their keys, values, and means of segments
 }
 
 var choices pool.Pair[choice[float32], choice[float64]]

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
@@ -148,33 +147,26 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 
 func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }
 
-func (e *elements[T]) fetch(w *choice[T]) {
-	for _, at := range w.places {
-		for _, x := range at.slab.elements {
-			cache.Fetch(x.of(at.row, 1))
-		}
-	}
-}
+// The tile prefetches the tokens.
+func (e *elements[T]) fetch(*choice[T]) {}
 
 func (e *elements[T]) read(w *choice[T], g int) {
-	s, n, i := e.s, len(w.read), w.first+g
-	var tokens [2]dense.Matrix[T] // keys and values
+	s, i := e.s, w.first+g
 	for side, d := range s.dims {
-		w.elements[side].Shape(n, d)
-		tokens[side] = w.elements[side].Rows(n)
-	}
-	for side, to := range tokens {
-		for j, at := range w.places {
-			copy(to.Row(j), at.slab.elements[side].of(at.row, 1))
+		w.elements[side] = w.elements[side][:0]
+		for _, at := range w.places {
+			w.elements[side] = append(w.elements[side], at.slab.elements[side].data[at.row*d:][:d])
 		}
 	}
-	if s.of.Places.Slope == 0 {
-		w.tile.Add(tokens[0], tokens[1])
+	if keys, values := w.elements[0], w.elements[1]; s.of.Places.Slope == 0 {
+		w.tile.AddRows(keys, values)
 	} else {
 		for j, at := range w.read {
-			e.add(w.tile, tokens[0].RowRange(j, j+1), tokens[1].RowRange(j, j+1), w.token(at), i)
+			e.add(w.tile, dense.Of(1, s.dims[0], keys[j]), dense.Of(1, s.dims[1], values[j]), w.token(at), i)
 		}
 	}
+	clear(w.elements[0])
+	clear(w.elements[1])
 	for _, p := range [...]tiles.Part{{From: max(w.near, w.low), To: w.open}, {From: w.open, To: w.place + 1}} {
 		if p.From < p.To {
 			k, v := e.of(w.h, p)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -30,7 +31,13 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	n := len(t.peaks)
 	scores := t.few.scores.Rows(n).ColRange(0, k.Rows)
 	matmul.MulT(T(t.scoring.Scale), t.few.queries.Rows(n), k, 0, scores)
-	for i := range n {
+	t.weighFew(scores)
+	matmul.MulOnce(1, scores, v, 1, t.sums.Rows(n))
+}
+
+// weighFew replaces scores, with a row for each query, by weights, and adds the weights to totals.
+func (t *Tile[T]) weighFew(scores dense.Matrix[T]) {
+	for i := range scores.Rows {
 		row := scores.Row(i)
 		if t.scoring.Softcap != 0 {
 			t.caps = scratch.Resize(t.caps, len(row))
@@ -39,10 +46,32 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 		t.raise(i, max(t.peaks[i], vecmath.Peak(row)))
 		vecmath.ExpMinus(row, row, t.shift[i])
 	}
-	for i := 0; i < n; i += totalsAtOnce {
+	for i := 0; i < scores.Rows; i += totalsAtOnce {
 		t.addTotals(scores, i)
 	}
-	matmul.MulOnce(1, scores, v, 1, t.sums.Rows(n))
+}
+
+// rowsAhead is the distance, in rows of keys, at which AddRows prefetches.
+const rowsAhead = 12
+
+// AddRows adds keys and values that the only query of the tile sees. The rows of keys and values
+// may be anywhere in memory: AddRows prefetches each row, and reads the row in place.
+func (t *Tile[T]) AddRows(k, v [][]T) {
+	query, sums := t.few.queries.Rows(1).Row(0), t.sums.Rows(1).Row(0)
+	for n := 0; len(k) > 0; k, v = k[n:], v[n:] {
+		n = min(Keys, len(k))
+		t.seen[0], t.unseen = true, 0
+		scores := t.few.scores.Rows(1).ColRange(0, n)
+		for j, row := range k[:n] {
+			cache.Fetch(k[min(j+rowsAhead, len(k)-1)])
+			cache.Fetch(v[j])
+			scores.Data[j] = T(t.scoring.Scale) * vecmath.Dot(query, row)
+		}
+		t.weighFew(scores)
+		for j, weight := range scores.Row(0) {
+			vecmath.AddScaled(sums, v[j], weight)
+		}
+	}
 }
 
 // totalsAtOnce sums are computed together: each addition to a sum waits for the one before.
