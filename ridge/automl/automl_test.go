@@ -109,7 +109,7 @@ func TestFamilies(t *testing.T) {
 		n, d int
 		f    func(x []float64) float64
 	}{
-		{"full metric", 80, 5, func(x []float64) float64 { return 4 * math.Sin(2*floats.Sum(x)/math.Sqrt(5)) }},
+		{"full metric", 120, 5, func(x []float64) float64 { return 4 * math.Sin(2*floats.Sum(x)/math.Sqrt(5)) }},
 		{"boxes", 120, 4, func(x []float64) float64 {
 			f := 0.0
 			if x[0] > 0.3 {

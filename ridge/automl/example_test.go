@@ -28,5 +28,5 @@ func Example() {
 	}
 	q := found.Model.Quantiles(dense.Of(1, 2, []float64{0.5, 3000}), 0.05, 0.5, 0.95)
 	fmt.Printf("%.1f, from %.1f to %.1f\n", q[1].At(0, 0), q[0].At(0, 0), q[2].At(0, 0))
-	// Output: 105.8, from 105.6 to 105.9
+	// Output: 105.8, from 105.6 to 106.0
 }

@@ -61,21 +61,24 @@ func (s *search) progress(family string) {
 	}
 }
 
-// foldsOf returns the number of folds of n rows with d columns. If there are few rows for the
-// columns, a fit to two thirds of them may miss the columns that a fit to all rows finds, so that
-// there are up to ten folds.
-func foldsOf(n, d int) int {
-	if fewRows(n, d) {
+// folds returns the number of folds of n rows with d columns. A fit to two thirds of few rows may
+// miss what a fit to all rows finds, so that there are up to five folds, or up to ten if the rows
+// are few for the columns. With HeavyTails, whose fits are slow, there are three.
+func (o Options) folds(n, d int) int {
+	switch {
+	case fewRows(n, d):
 		return min(max(1500/n, 3), 10)
+	case o.HeavyTails:
+		return 3
 	}
-	return 3
+	return min(max(1000/n, 3), 5)
 }
 
 // choose compares functions of all families at held-out rows of b, which are in random order, and
 // mixes the best ones. If the context ends after a family, choose returns the best mixture so far
 // and the error of the context.
 func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
-	parts := foldsOf(b.X.Rows, b.X.Cols)
+	parts := s.Options.folds(b.X.Rows, b.X.Cols)
 	c.Folds = randomFolds
 	switch {
 	case s.Forward:
