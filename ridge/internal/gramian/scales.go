@@ -149,7 +149,7 @@ func (s *scales) climb(from []float64, unit float64, steps, patience int) {
 			}
 			return optimize.NotTerminated, nil
 		},
-	}, make([]float64, len(from)), &optimize.Settings{MajorIterations: steps, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: patience}}, &optimize.LBFGS{})
+	}, make([]float64, len(from)), &optimize.Settings{MajorIterations: steps, FuncEvaluations: 2 * steps, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: patience}}, &optimize.LBFGS{})
 }
 
 // A fit that fails has the value +Inf.
