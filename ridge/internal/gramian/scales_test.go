@@ -105,3 +105,19 @@ func TestScalesWithinContext(t *testing.T) {
 	}
 	assert.True(t, learnt)
 }
+
+// A search takes a bounded number of fits, also if the loss is that of one heavy row and hardly has
+// a slope.
+func TestScalesOfOneWeight(t *testing.T) {
+	x, y, weights, _ := learning(1)
+	fits := func(weight, ratio float64) int64 {
+		weights[5] = weight
+		ctx := &ending{Context: t.Context()}
+		ctx.left.Store(math.MaxInt64)
+		_, err := LearnScales(ctx, kernels.Gaussian{LengthScale: 1}, x, y, weights, false, false,
+			func(dense.Matrix[float64], dense.Matrix[float64], []float64) (float64, error) { return ratio, nil })
+		require.NoError(t, err)
+		return math.MaxInt64 - ctx.left.Load()
+	}
+	assert.Less(t, fits(1e12, 1e11), 3*fits(1, 0.01))
+}
