@@ -94,7 +94,7 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	if err != nil {
 		return at, 0, 0, err
 	}
-	found, err := gramian.LearnScales(s.ctx, k, b.X, b.Y, b.Weights, true, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
+	found, err := gramian.LearnScales(s.ctx, k, b.X, b.Y, b.Weights, true, false, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
 		_, _, err := s.likeliest(k, x, y, weights)
 		return math.Ldexp(stat.Mean(weights, nil), s.power), err
 	})

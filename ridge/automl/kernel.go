@@ -8,10 +8,11 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 )
 
@@ -137,16 +138,26 @@ func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample)
 	if d == 1 || n < rowsOfScale*d {
 		return "", nil
 	}
-	var own kernels.Pullback
-	var at kernelridge.Choice
+	if _, ok := gramian.ProfileOf(k.K); !ok {
+		return "", nil
+	}
+	var found gramian.Learnt
 	var failed error
-	stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
-	if stop != nil || failed != nil || !(at.Score*(1+2*d/n) < at.Start) {
+	// Starts at short periods raise the errors of tables on average, so they are left out.
+	stop := interrupt.Await(s.ctx, func() {
+		found, failed = gramian.LearnScales(s.ctx, k.K, b.X, b.Y, b.Weights, false, false, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
+			at, err := kernelridge.Choose(s.ctx, []kernels.Kernel{k.K}, ridge.Block[float64]{X: x, Y: y, Weights: weights}, s.src)
+			return at.Ratio, err
+		})
+	})
+	if stop != nil || failed != nil || !(math.Exp(found.Loss)*(1+2*d/n) < math.Exp(found.Start)) {
 		return "", stop
 	}
-	a := dense.New[float64](k.A.Rows, k.A.Cols)
-	matmul.Mul(1, own.A, k.A, 0, a)
-	k.A, *ratio = a, at.Ratio
+	a := k.A.Clone()
+	for j, l := range found.Logs {
+		vecmath.Scale(a.Row(j), math.Exp(-l))
+	}
+	k.A, *ratio = a, found.Ratio
 	return " with a length-scale for each dimension", nil
 }
 

@@ -42,7 +42,8 @@ const SampleRows = 2000
 // Choose takes about 26·n³ multiply-adds per kernel.
 //
 // Choose returns an error for an empty slice candidates, an invalid candidate, fewer than two rows
-// of positive weight, targets that do not vary, and kernels without a finite score.
+// of positive weight, targets that do not vary, targets and weights whose squares overflow or
+// underflow, and kernels without a finite score.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	return choose(ctx, candidates, rows, SampleRows, src)
 }
@@ -84,7 +85,7 @@ func choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		}
 	}
 	if math.IsInf(best.Score, 1) {
-		return best, errors.New("kernelridge: no candidate has a finite score: scale the rows or the targets")
+		return best, errors.New("kernelridge: no candidate has a finite score: scale the rows, the targets or the weights")
 	}
 	return best, nil
 }
@@ -113,6 +114,9 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], most int, s
 		weights = append(weights, rows.Weight(at))
 	}
 	y = dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, drawn))
+	if err := checkRange[T](y, rows.Weight, drawn); err != nil {
+		return x, y, nil, err
+	}
 	if !(gramian.Spread(y, weights) > math.SmallestNonzeroFloat64) {
 		return x, y, nil, fmt.Errorf("kernelridge: the targets are the same in %d rows, want targets that vary", len(drawn))
 	}

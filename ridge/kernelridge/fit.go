@@ -36,8 +36,9 @@ type Result[T dense.Float] struct {
 
 // Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
 // preconditioned conjugate gradients. Rows of weight 0 do not take part in the fit. Fit returns an
-// error for an invalid kernel, no row of positive weight, a kernel that is not finite at a row, and
-// *ridge.NotConverged with a model if the iterations do not converge or ctx ends.
+// error for an invalid kernel, no row of positive weight, targets, weights or coordinates whose
+// squares overflow or underflow, a kernel that is not finite at a row, and *ridge.NotConverged with
+// a model if the iterations do not converge or ctx ends.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -68,6 +69,9 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	}
 	f := &fit[T]{o: o, rng: rand.New(o.Src), k: k, rows: layout.Rows(rows.X, kept)}
 	f.y = dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, kept))
+	if err := checkRange[T](f.y, rows.Weight, kept); err != nil {
+		return nil, err
+	}
 	if rows.Weights != nil {
 		f.root = make([]float64, len(kept))
 		for i, at := range kept {
@@ -77,7 +81,7 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	if !o.NoIntercept {
 		f.centre()
 	}
-	stop := f.run(ctx)
+	stop := f.run(ctx, kept)
 	if f.m == nil {
 		return nil, stop
 	}
@@ -140,16 +144,15 @@ func (f *fit[T]) centre() {
 	}
 }
 
-// probeTolerance is the tolerance of a probe, whose randomness is a larger error, in units of
-// Options.Tolerance.
-const probeTolerance = 10
-
-func (f *fit[T]) run(ctx context.Context) error {
+func (f *fit[T]) run(ctx context.Context, kept []int) error {
 	k, x := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, f.rows))
 	var product conjugate.Operator
 	if f.o.Product != nil {
 		product = &elsewhere{f.k, dense.Copy(dense.Matrix[float64]{}, f.rows), f.root, f.o.Product}
 	} else {
+		if err := checkCoordinates(x, kept); err != nil {
+			return err
+		}
 		here := newOperator(k, x, f.root, gramian.Medians(x))
 		if err := here.keep(ctx, f.o.Memory); err != nil {
 			return err
@@ -170,34 +173,26 @@ func (f *fit[T]) run(ctx context.Context) error {
 	system := &conjugate.System{
 		S: product, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxIterations,
 	}
-	var at *conjugate.Solution
-	sizes := conjugate.Norms(system.Right)
-	for j, v := range sizes {
-		if j > f.y.Cols {
-			sizes[j] = probeTolerance * v
-		}
-		system.Sizes = append(system.Sizes, f.o.Tolerance*sizes[j]/(2*math.Sqrt(f.o.Ratio)))
-	}
+	aim := newAim(f.o, system)
 	start := time.Now()
-	residual := func() (largest float64) {
-		for j, v := range conjugate.Norms(at.Residual) {
-			if v > 0 {
-				largest = max(largest, v/sizes[j])
-			}
-		}
-		return largest
-	}
+	var at *conjugate.Solution
 	_, err = system.Solve(ctx, f.rng, func(now *conjugate.Solution) {
-		if at = now; f.o.Progress == nil {
+		at = now
+		aim.look(at)
+		if f.o.Progress == nil {
 			return
 		}
-		p := Progress{Iterations: at.Passes, Residual: residual(), Elapsed: time.Since(start)}
-		if p.Residual > f.o.Tolerance && p.Residual < 1 {
-			p.Left = time.Duration(float64(p.Elapsed) * (math.Log(f.o.Tolerance)/math.Log(p.Residual) - 1))
+		residual, goal := aim.farthest(at)
+		p := Progress{Iterations: at.Passes, Residual: residual, Tolerance: goal, Elapsed: time.Since(start)}
+		if residual > goal && residual < 1 {
+			p.Left = time.Duration(float64(p.Elapsed) * (math.Log(goal)/math.Log(residual) - 1))
 		}
 		f.o.Progress(p)
 	})
 	if at == nil || err != nil && ctx.Err() == nil {
+		if f.o.Product == nil && ctx.Err() == nil {
+			err = fmt.Errorf("kernelridge: Options.Ratio = %v, and the sum of ω·k(x, x) is %.3g: %w", f.o.Ratio, trace, err)
+		}
 		return err
 	}
 	a, b, noise := f.finish(at.X, system.Right)
@@ -212,8 +207,9 @@ func (f *fit[T]) run(ctx context.Context) error {
 	if f.m, err = m.WithKernel(f.rows, a, b, noise); err != nil {
 		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)
 	}
-	if at.Solved < system.Right.Cols {
-		return &ridge.NotConverged{Iterations: at.Passes, Ratio: f.o.Ratio, Bound: residual(), Tolerance: f.o.Tolerance, Stalled: at.Stalled, Cause: ctx.Err()}
+	if at.Solved < system.Right.Cols && !aim.rounded(at) {
+		residual, goal := aim.farthest(at)
+		return &ridge.NotConverged{Iterations: at.Passes, Ratio: f.o.Ratio, Bound: residual, Tolerance: goal, Stalled: at.Stalled, Cause: ctx.Err()}
 	}
 	return nil
 }
@@ -288,21 +284,10 @@ func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *r
 // b)/n of maximum evidence, with n − 1 for n if there are constants.
 func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64], constant, noise []float64) {
 	n, outputs := f.y.Rows, f.y.Cols
-	a, constant, noise = dense.New[float64](n, outputs), make([]float64, outputs), make([]float64, outputs)
+	a, noise, constant = dense.New[float64](n, outputs), make([]float64, outputs), constantsOf(x, right, outputs)
 	contrasts := float64(n)
 	if !f.o.NoIntercept {
-		whole := 0.0
 		contrasts = max(contrasts-1, 1)
-		for i := range n {
-			root := right.At(i, outputs)
-			whole += root * x.At(i, outputs)
-			for j := range outputs {
-				constant[j] += root * x.At(i, j)
-			}
-		}
-		for j := range constant {
-			constant[j] /= whole
-		}
 	}
 	for i := range n {
 		root := math.Sqrt(f.weight(i))
@@ -315,6 +300,25 @@ func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64]
 		noise[j] = max(noise[j], 0x1p-500*f.o.Ratio)
 	}
 	return a, constant, noise
+}
+
+// constantsOf returns the constants b for which 1ᵀa = 0: the ratios of the products of right's
+// column at index outputs, Ω^½1 or 0, with columns of X.
+func constantsOf(x, right dense.Matrix[float64], outputs int) []float64 {
+	b, whole := make([]float64, outputs), 0.0
+	for i := range x.Rows {
+		root := right.At(i, outputs)
+		whole += root * x.At(i, outputs)
+		for j := range b {
+			b[j] += root * x.At(i, j)
+		}
+	}
+	for j := range b {
+		if b[j] /= whole; !(whole > 0) {
+			b[j] = 0
+		}
+	}
+	return b
 }
 
 // The errors at rows left out are z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is fitted

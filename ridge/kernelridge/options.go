@@ -23,9 +23,12 @@ type Options struct {
 	// for min(n, 1000). A larger Rank saves time if Fit needs many iterations, as for a small λ.
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
-	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. At the rows, the error of predictions
-	// by stopping is at most about Tolerance times the targets without their mean, or, with
-	// NoIntercept, times the targets, both as root mean squares.
+	// right-hand side, at which Fit stops. At the rows, the error of predictions by stopping is at
+	// most about Tolerance times the targets without their mean, or, with NoIntercept, times the
+	// targets, both as root mean squares. If Tolerance is 0, Fit stops for each target when an
+	// estimate of the sum of its squared leave-one-out errors will change by less than a tenth of
+	// its standard error, or at the latest with a relative residual of 10⁻⁶, or of 10⁻⁴ if rounding
+	// prevents a smaller one.
 	Tolerance float64
 	// MaxIterations is the largest number of products with the kernel matrix; 0 stands for 500.
 	MaxIterations int
@@ -34,8 +37,9 @@ type Options struct {
 	Memory int64
 	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
 	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
-	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. Linear
-	// systems with these vectors have ten times the Tolerance of those with targets. If Probes is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
+	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. Fit solves
+	// the linear systems of these vectors to ten times Tolerance, or to a residual of 2⁻¹⁰ if
+	// Tolerance is 0. If Probes is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
 
 	// Product, unless Product is nil, multiplies the kernel matrix K by vectors in place of Fit,
@@ -57,7 +61,8 @@ const mostProbes = 1 << 16
 // Progress tells how far the iterations of Fit have come.
 type Progress struct {
 	Iterations int           // products with K
-	Residual   float64       // the largest of a target or a probe, in units of their Tolerance
+	Residual   float64       // of the target or the probe that is farthest from its Tolerance
+	Tolerance  float64       // Options.Tolerance, or the relative residual that suffices so far
 	Elapsed    time.Duration // since the first product
 	Left       time.Duration // at the rate of the steps so far
 }
@@ -83,9 +88,6 @@ func (o Options) sized(n int) (Options, error) {
 		o.Rank = 1000
 	}
 	o.Rank = min(o.Rank, n)
-	if o.Tolerance == 0 {
-		o.Tolerance = 1e-4
-	}
 	if o.MaxIterations == 0 {
 		o.MaxIterations = 500
 	}

@@ -26,7 +26,8 @@ const startRows = 500
 // length-scales in units of the length-scale of k. The penalty λ of ridge regression that Scales
 // returns is at least 2⁻²³ times the mean of ω_i·k(x_i, x_i) over the rows x_i that Scales draws,
 // with weights ω_i. With fewer than some twenty rows per column, the length-scales fit the noise.
-// L-BFGS may miss columns of short length-scales: compare the Score for several length-scales of k.
+// If a sine of a short period along some columns explains the targets better than sines of longer
+// periods, L-BFGS also begins with short length-scales there, and Scales keeps the better end.
 //
 // Scales returns the errors of Choose, an error for a k that is no valid Gaussian or Matern, and
 // the best length-scales so far with an error if ctx ends during L-BFGS.
@@ -43,7 +44,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 		return best, Choice{}, err
 	}
 	var choice Choice
-	found, err := gramian.LearnScales(ctx, k, x, y, weights, false, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
+	found, err := gramian.LearnScales(ctx, k, x, y, weights, false, true, func(x, y dense.Matrix[float64], weights []float64) (float64, error) {
 		var err error
 		choice, err = choose(ctx, []kernels.Kernel{k}, ridge.Block[float64]{X: x, Y: y, Weights: weights}, startRows, src)
 		return choice.Ratio, err

@@ -85,6 +85,7 @@ func (m kernels[V, G]) exponentials() {
 			}
 		})
 	m.elu()
+	m.matern()
 }
 
 // difference returns (x − a) − b.
@@ -122,6 +123,31 @@ func (m kernels[V, G]) elu() {
 			m.choose(mask, v, result[i])
 		}
 		b.store(result, dst)
+	})
+	m.End()
+}
+
+func (m kernels[V, G]) matern() {
+	m.Begin("matern", "(x *T, a T, b *T, c, p, q T, n int)",
+		"sets x[i] = ((q·s + p·r) + 1)·e^−r with s = max(0, a·((x[i] + b[i]) + c)) and r = √s for n elements.")
+	x, n, second := m.Argument("x"), m.Argument("n"), m.Argument("b")
+	a, c, p, q := m.Number("a"), m.Number("c"), m.Number("p"), m.Number("q")
+	exp := m.exponential()
+	zero, one, signBit := m.Zero(), m.Value(1), m.signBit()
+	m.loop("block", n, 2, func(b block[V, G]) {
+		s, r := b.load(x), b.load(second)
+		for i := range s {
+			m.Add(r[i], s[i], s[i])
+			m.Add(s[i], c, s[i])
+			m.Mul(s[i], a, s[i])
+			m.Max(zero, s[i], s[i]) // NaN for NaN
+			m.sqrt(s[i], r[i])
+			m.Mul(s[i], q, s[i])
+			m.Add(s[i], m.Mul(r[i], p), s[i])
+			m.Add(s[i], one, s[i])
+			m.Xor(r[i], signBit, r[i])
+		}
+		b.store(Each(m.Mul, exp(r), s, s), x)
 	})
 	m.End()
 }

@@ -36,17 +36,6 @@ func (m kernels[V, G]) linear() {
 	})
 	m.End()
 
-	m.Begin("sqrt", "(x *T, n int)", "sets x[i] = √x[i] for n elements.")
-	x, n = m.Argument("x"), m.Argument("n")
-	m.loop("block", n, unroll, func(b block[V, G]) {
-		v := b.load(x)
-		for _, r := range v {
-			m.sqrt(r, r)
-		}
-		b.store(v, x)
-	})
-	m.End()
-
 	m.Begin("addScaled", "(y, x *T, a T, n int)", "sets y[i] = y[i] + a·x[i] for n elements.")
 	y, x, n, p := m.Argument("y"), m.Argument("x"), m.Argument("n"), m.Number("a")
 	m.loop("block", n, unroll, func(b block[V, G]) {

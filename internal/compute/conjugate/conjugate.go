@@ -55,7 +55,7 @@ const (
 	longest = 150
 )
 
-// Solve solves the system, and calls progress after each pass. A round of conjugate gradients ends
+// Solve solves the system, and calls progress, which may change Sizes, after each pass. A round of conjugate gradients ends
 // when rounding stops its progress. A wide pass then computes the true residuals, for which the
 // next round solves: iterative refinement. If a round reduces a residual by less than a factor of
 // 8, later rounds are wide. The solution has fewer Solved columns than there are if Most passes do
@@ -211,6 +211,7 @@ func (s *System) goals(at *Solution) []float64 {
 
 func (s *System) count(at *Solution, progress func(*Solution)) {
 	at.Passes++
+	progress(at)
 	at.Solved = 0
 	goals := s.goals(at)
 	for j, norm := range Norms(at.Residual) {
@@ -218,7 +219,6 @@ func (s *System) count(at *Solution, progress func(*Solution)) {
 			at.Solved++
 		}
 	}
-	progress(at)
 }
 
 func columns(x dense.Matrix[float64], which []int) dense.Matrix[float64] {

@@ -23,9 +23,6 @@ func Multiply[T Float](x, a []T) {
 	multiply(x, first(a, len(x)))
 }
 
-// Sqrt sets x[i] = √x[i].
-func Sqrt[T Float](x []T) { sqrt(x) }
-
 // AddScaled sets y[i] = y[i] + a·x[i]. y may be x.
 func AddScaled[T Float](y, x []T, a T) {
 	addScaled(first(y, len(x)), x, a)

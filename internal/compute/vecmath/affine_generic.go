@@ -1,7 +1,5 @@
 package vecmath
 
-import "math"
-
 // The conversions of products to T keep the compiler from fusing a product and a sum.
 
 func affineReference[T Float](dst, x []T, a, b T) {
@@ -19,12 +17,6 @@ func affineEachReference[T Float](x []T, a T, b []T, c T) {
 func multiplyReference[T Float](x, a []T) {
 	for i, v := range x {
 		x[i] = v * a[i]
-	}
-}
-
-func sqrtReference[T Float](x []T) {
-	for i, v := range x {
-		x[i] = T(math.Sqrt(float64(v)))
 	}
 }
 

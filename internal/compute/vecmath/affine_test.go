@@ -16,6 +16,7 @@ func testSimple[T Float](t *testing.T) {
 	}{
 		{"Affine", func(x []T) { Affine(x, x, 2, 1) }, []T{0, 1.5, -2, inf, nan}, []T{1, 4, -3, inf, nan}},
 		{"AffineEach", func(x []T) { AffineEach(x, 2, []T{1, 2, inf}, 0.5) }, []T{3, -4, 5}, []T{7.5, -5.5, inf}},
+		{"Matern", func(x []T) { Matern(x, -1, []T{0, -1, 0, 0}, 1, 1, 1) }, []T{0, 0, nan, -inf}, []T{1, 1, nan, nan}},
 		{"Scale", func(x []T) { Scale(x, -2) }, []T{0, 1.5, inf, nan}, []T{T(math.Copysign(0, -1)), -3, -inf, nan}},
 		{"Multiply", func(x []T) { Multiply(x, []T{2, 0, 0}) }, []T{3, 4, inf}, []T{6, 0, nan}},
 		{"AddScaled", func(x []T) { AddScaled(x, []T{1, 2, -inf}, 3) }, []T{1, 1, 1}, []T{4, 7, -inf}},
@@ -63,6 +64,18 @@ func testFused[T Float](t *testing.T) {
 		compare("ExpDiff", func(x, a, b T) T { return (x - a) - b })
 		ExpRelative(got, x, 0.7, a, -0.2, b, 1.1)
 		compare("ExpRelative", func(x, a, b T) T { return (x - 0.7) + ((a - -0.2) + (b - 1.1)) })
+		copy(got, x)
+		Matern(got, -5, a, 0.2, 1.1, 0.3)
+		squares := make([]T, len(x))
+		for i := range x {
+			squares[i] = max(0, -5*((x[i]+a[i])+0.2))
+			sums[i] = -T(math.Sqrt(float64(squares[i])))
+		}
+		Exp(want, sums)
+		for i, s := range squares {
+			want[i] *= (T(0.3*s) + T(1.1*-sums[i])) + 1
+		}
+		equalBits(t, want, got, "Matern")
 		ELU(got, x)
 		Exp(want, x)
 		for i, v := range x {

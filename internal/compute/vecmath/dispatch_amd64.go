@@ -58,21 +58,6 @@ func multiply[T Float](x []T, a []T) {
 	}
 }
 
-func sqrt[T Float](x []T) {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		sqrtF32AVX512(p32(x), len(x))
-	case f64AVX512:
-		sqrtF64AVX512(p64(x), len(x))
-	case f32AVX2:
-		sqrtF32AVX2(p32(x), len(x))
-	case f64AVX2:
-		sqrtF64AVX2(p64(x), len(x))
-	default:
-		sqrtReference(x)
-	}
-}
-
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
@@ -175,6 +160,21 @@ func elu[T Float](dst []T, x []T) {
 		eluF64AVX2(p64(dst), p64(x), len(x))
 	default:
 		eluReference(dst, x)
+	}
+}
+
+func matern[T Float](x []T, a T, b []T, c T, p T, q T) {
+	switch kernelOf[T]() {
+	case f32AVX512:
+		maternF32AVX512(p32(x), float32(a), p32(b), float32(c), float32(p), float32(q), len(x))
+	case f64AVX512:
+		maternF64AVX512(p64(x), float64(a), p64(b), float64(c), float64(p), float64(q), len(x))
+	case f32AVX2:
+		maternF32AVX2(p32(x), float32(a), p32(b), float32(c), float32(p), float32(q), len(x))
+	case f64AVX2:
+		maternF64AVX2(p64(x), float64(a), p64(b), float64(c), float64(p), float64(q), len(x))
+	default:
+		maternReference(x, a, b, c, p, q)
 	}
 }
 

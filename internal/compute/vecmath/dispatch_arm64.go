@@ -44,17 +44,6 @@ func multiply[T Float](x []T, a []T) {
 	}
 }
 
-func sqrt[T Float](x []T) {
-	switch kernelOf[T]() {
-	case f32NEON:
-		sqrtF32NEON(p32(x), len(x))
-	case f64NEON:
-		sqrtF64NEON(p64(x), len(x))
-	default:
-		sqrtReference(x)
-	}
-}
-
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32NEON:
@@ -129,6 +118,17 @@ func elu[T Float](dst []T, x []T) {
 		eluF64NEON(p64(dst), p64(x), len(x))
 	default:
 		eluReference(dst, x)
+	}
+}
+
+func matern[T Float](x []T, a T, b []T, c T, p T, q T) {
+	switch kernelOf[T]() {
+	case f32NEON:
+		maternF32NEON(p32(x), float32(a), p32(b), float32(c), float32(p), float32(q), len(x))
+	case f64NEON:
+		maternF64NEON(p64(x), float64(a), p64(b), float64(c), float64(p), float64(q), len(x))
+	default:
+		maternReference(x, a, b, c, p, q)
 	}
 }
 

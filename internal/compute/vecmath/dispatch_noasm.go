@@ -16,10 +16,6 @@ func multiply[T Float](x []T, a []T) {
 	multiplyReference(x, a)
 }
 
-func sqrt[T Float](x []T) {
-	sqrtReference(x)
-}
-
 func addScaled[T Float](y []T, x []T, a T) {
 	addScaledReference(y, x, a)
 }
@@ -46,6 +42,10 @@ func expRelative[T Float](dst []T, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
 
 func elu[T Float](dst []T, x []T) {
 	eluReference(dst, x)
+}
+
+func matern[T Float](x []T, a T, b []T, c T, p T, q T) {
+	maternReference(x, a, b, c, p, q)
 }
 
 func logELU[T Float](dst []T, x []T) {

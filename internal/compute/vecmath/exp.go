@@ -22,6 +22,12 @@ func ExpRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
 	expRelative(first(dst, n), x, x0, first(a, n), a0, first(b, n), b0)
 }
 
+// Matern sets x[i] = ((q·s + p·r) + 1)·e^−r with s = max(0, a·((x[i] + b[i]) + c)) and r = √s, all
+// rounded; NaN for an infinite s. b may be x.
+func Matern[T Float](x []T, a T, b []T, c, p, q T) {
+	matern(x, a, first(b, len(x)), c, p, q)
+}
+
 // ELU sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] where x[i] < 0; NaN for −Inf.
 func ELU[T Float](dst, x []T) {
 	elu(first(dst, len(x)), x)

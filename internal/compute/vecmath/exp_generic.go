@@ -35,6 +35,17 @@ func eluReference[T Float](dst, x []T) {
 	}
 }
 
+func maternReference[T Float](x []T, a T, b []T, c, p, q T) {
+	for i, v := range x {
+		s := a * ((v + b[i]) + c)
+		if s < 0 {
+			s = 0
+		}
+		r := T(math.Sqrt(float64(s)))
+		x[i] = ((T(q*s) + T(p*r)) + 1) * T(expOf(float64(-r)))
+	}
+}
+
 // expOf returns e^x = 2^n·e^r, where r = x − n·ln 2, |r| ≤ ½ln 2, with an error below 1.5 ulp.
 func expOf(x float64) float64 {
 	switch {

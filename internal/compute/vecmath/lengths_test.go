@@ -27,6 +27,7 @@ func elementwises[T Float]() []elementwise[T] {
 		{"ExpDiff", 4, 1, func(s [][]T) { ExpDiff(s[0], s[1], s[2], s[3]) }, nil, [][2]int{{0, 1}, {0, 2}, {0, 3}}},
 		{"ExpRelative", 4, 1, func(s [][]T) { ExpRelative(s[0], s[1], 0.7, s[2], -0.2, s[3], 1.1) }, nil, [][2]int{{0, 1}, {0, 2}, {0, 3}}},
 		{"ELU", 2, 1, func(s [][]T) { ELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
+		{"Matern", 2, 1, func(s [][]T) { Matern(s[0], -1.1, s[1], 0.3, 0.7, 0.2) }, nil, [][2]int{{0, 1}}},
 		{"LogELU", 2, 1, func(s [][]T) { LogELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
 		{"Affine", 2, 1, func(s [][]T) { Affine(s[0], s[1], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], s[1], 1.1, 0.3) }, nil},
@@ -37,7 +38,6 @@ func elementwises[T Float]() []elementwise[T] {
 			}
 		}, nil},
 		{"Multiply", 2, 1, func(s [][]T) { Multiply(s[0], s[1]) }, func(s [][]T) { multiplyReference(s[0], s[1]) }, [][2]int{{0, 1}}},
-		{"Sqrt", 1, 1, func(s [][]T) { Sqrt(s[0]) }, func(s [][]T) { sqrtReference(s[0]) }, nil},
 		{"AddScaled", 2, 1, func(s [][]T) { AddScaled(s[0], s[1], 1.1) }, func(s [][]T) { addScaledReference(s[0], s[1], 1.1) }, [][2]int{{0, 1}}},
 		{"Max0", 1, 1, func(s [][]T) { Max0(s[0], 1.1) }, func(s [][]T) { max0Reference(s[0], 1.1) }, nil},
 		{"Sign", 1, 1, func(s [][]T) { Sign(s[0], 1.1) }, func(s [][]T) { signReference(s[0], 1.1) }, nil},
@@ -176,6 +176,7 @@ func testAllocations[T Float](t *testing.T) {
 			ExpMinus(y[:], x[:], 1)
 			ExpDiff(y[:], x[:], z[:], z[:])
 			ExpRelative(y[:], x[:], 1, z[:], 1, z[:], 1)
+			Matern(x[:], -1, y[:], 0, 1, 0)
 			ELU(y[:], x[:])
 			LogELU(y[:], x[:])
 			Sincos(y[:], z[:], x[:])
@@ -210,6 +211,7 @@ func TestShort(t *testing.T) {
 		"ExpRelative":   func() { ExpRelative(short, x, 0, x, 0, x, 0) },
 		"ExpRelative a": func() { ExpRelative(x, x, 0, short, 0, x, 0) },
 		"ExpRelative b": func() { ExpRelative(x, x, 0, x, 0, short, 0) },
+		"Matern":        func() { Matern(x, -1, short, 0, 1, 0) },
 		"ELU":           func() { ELU(short, x) },
 		"LogELU":        func() { LogELU(short, x) },
 		"Sincos":        func() { Sincos(short, make([]float32, 5), x) },

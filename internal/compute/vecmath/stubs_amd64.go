@@ -25,6 +25,12 @@ func expRelativeF32AVX512(dst *float32, x *float32, x0 float32, a *float32, a0 f
 //go:noescape
 func eluF32AVX512(dst *float32, x *float32, n int)
 
+// maternF32AVX512 sets x[i] = ((q·s + p·r) + 1)·e^−r with s = max(0, a·((x[i] + b[i]) + c)) and r =
+// √s for n elements.
+//
+//go:noescape
+func maternF32AVX512(x *float32, a float32, b *float32, c float32, p float32, q float32, n int)
+
 // sincosF32AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to
 // a block with an element that is not below the limit, and returns how many.
 //
@@ -51,11 +57,6 @@ func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
 //
 //go:noescape
 func multiplyF32AVX512(x *float32, a *float32, n int)
-
-// sqrtF32AVX512 sets x[i] = √x[i] for n elements.
-//
-//go:noescape
-func sqrtF32AVX512(x *float32, n int)
 
 // addScaledF32AVX512 sets y[i] = y[i] + a·x[i] for n elements.
 //
@@ -129,6 +130,9 @@ func expRelativeF64AVX512(dst *float64, x *float64, x0 float64, a *float64, a0 f
 func eluF64AVX512(dst *float64, x *float64, n int)
 
 //go:noescape
+func maternF64AVX512(x *float64, a float64, b *float64, c float64, p float64, q float64, n int)
+
+//go:noescape
 func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 
 //go:noescape
@@ -142,9 +146,6 @@ func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
 func multiplyF64AVX512(x *float64, a *float64, n int)
-
-//go:noescape
-func sqrtF64AVX512(x *float64, n int)
 
 //go:noescape
 func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
@@ -204,6 +205,9 @@ func expRelativeF32AVX2(dst *float32, x *float32, x0 float32, a *float32, a0 flo
 func eluF32AVX2(dst *float32, x *float32, n int)
 
 //go:noescape
+func maternF32AVX2(x *float32, a float32, b *float32, c float32, p float32, q float32, n int)
+
+//go:noescape
 func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 
 //go:noescape
@@ -217,9 +221,6 @@ func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
-
-//go:noescape
-func sqrtF32AVX2(x *float32, n int)
 
 //go:noescape
 func addScaledF32AVX2(y *float32, x *float32, a float32, n int)
@@ -273,6 +274,9 @@ func expRelativeF64AVX2(dst *float64, x *float64, x0 float64, a *float64, a0 flo
 func eluF64AVX2(dst *float64, x *float64, n int)
 
 //go:noescape
+func maternF64AVX2(x *float64, a float64, b *float64, c float64, p float64, q float64, n int)
+
+//go:noescape
 func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
 
 //go:noescape
@@ -286,9 +290,6 @@ func affineEachF64AVX2(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
-
-//go:noescape
-func sqrtF64AVX2(x *float64, n int)
 
 //go:noescape
 func addScaledF64AVX2(y *float64, x *float64, a float64, n int)

@@ -25,6 +25,12 @@ func expRelativeF32NEON(dst, x *float32, x0 float32, a *float32, a0 float32, b *
 //go:noescape
 func eluF32NEON(dst, x *float32, n int)
 
+// maternF32NEON sets x[i] = ((q·s + p·r) + 1)·e^−r with s = max(0, a·((x[i] + b[i]) + c)) and r =
+// √s for n elements.
+//
+//go:noescape
+func maternF32NEON(x *float32, a float32, b *float32, c, p, q float32, n int)
+
 // sincosF32NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
 // block with an element that is not below the limit, and returns how many.
 //
@@ -51,11 +57,6 @@ func affineEachF32NEON(x *float32, a float32, b *float32, c float32, n int)
 //
 //go:noescape
 func multiplyF32NEON(x, a *float32, n int)
-
-// sqrtF32NEON sets x[i] = √x[i] for n elements.
-//
-//go:noescape
-func sqrtF32NEON(x *float32, n int)
 
 // addScaledF32NEON sets y[i] = y[i] + a·x[i] for n elements.
 //
@@ -141,6 +142,9 @@ func expRelativeF64NEON(dst, x *float64, x0 float64, a *float64, a0 float64, b *
 func eluF64NEON(dst, x *float64, n int)
 
 //go:noescape
+func maternF64NEON(x *float64, a float64, b *float64, c, p, q float64, n int)
+
+//go:noescape
 func sincosF64NEON(sines, cosines, x *float64, n int) int
 
 //go:noescape
@@ -154,9 +158,6 @@ func affineEachF64NEON(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
 func multiplyF64NEON(x, a *float64, n int)
-
-//go:noescape
-func sqrtF64NEON(x *float64, n int)
 
 //go:noescape
 func addScaledF64NEON(y, x *float64, a float64, n int)

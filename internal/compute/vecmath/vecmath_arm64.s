@@ -701,6 +701,215 @@ block1:
 block1End:
 	RET
 
+// func maternF32NEON(x *float32, a float32, b *float32, c, p, q float32, n int)
+TEXT ·maternF32NEON(SB), NOSPLIT, $0-48
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD n+40(FP), R2
+	MOVD b+16(FP), R3
+	FMOVS a+8(FP), F0
+	VDUP V0.S[0], V0.S4
+	FMOVS c+24(FP), F1
+	VDUP V1.S[0], V1.S4
+	FMOVS p+28(FP), F2
+	VDUP V2.S[0], V2.S4
+	FMOVS q+32(FP), F3
+	VDUP V3.S[0], V3.S4
+	FMOVQ 0(R0), F4
+	FMOVQ 16(R0), F5
+	FMOVQ 32(R0), F6
+	FMOVQ 48(R0), F7
+	FMOVQ 64(R0), F8
+	FMOVQ 80(R0), F9
+	VMOVI $0, V10.B16
+	FMOVQ 176(R0), F11
+	FMOVQ 192(R0), F12
+	MOVD R2, R2
+	CMP $8, R2
+	BLT block8End
+block8:
+	FLDPQ 0(R1), (F13, F14)
+	FLDPQ 0(R3), (F15, F16)
+	WORD $0x4e2dd5ed // fadd v13.4s, v15.4s, v13.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e2df54d // fmax v13.4s, v10.4s, v13.4s
+	WORD $0x6ea1f9af // fsqrt v15.4s, v13.4s
+	WORD $0x6e23ddad // fmul v13.4s, v13.4s, v3.4s
+	WORD $0x6e22ddf1 // fmul v17.4s, v15.4s, v2.4s
+	WORD $0x4e31d5ad // fadd v13.4s, v13.4s, v17.4s
+	WORD $0x4e2bd5ad // fadd v13.4s, v13.4s, v11.4s
+	VEOR V12.B16, V15.B16, V15.B16
+	WORD $0x4e2ed60e // fadd v14.4s, v16.4s, v14.4s
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x6e20ddce // fmul v14.4s, v14.4s, v0.4s
+	WORD $0x4e2ef54e // fmax v14.4s, v10.4s, v14.4s
+	WORD $0x6ea1f9d0 // fsqrt v16.4s, v14.4s
+	WORD $0x6e23ddce // fmul v14.4s, v14.4s, v3.4s
+	WORD $0x6e22de11 // fmul v17.4s, v16.4s, v2.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4e2bd5ce // fadd v14.4s, v14.4s, v11.4s
+	VEOR V12.B16, V16.B16, V16.B16
+	WORD $0x4eaff4af // fmin v15.4s, v5.4s, v15.4s
+	WORD $0x4eb0f4b0 // fmin v16.4s, v5.4s, v16.4s
+	WORD $0x4e2ff48f // fmax v15.4s, v4.4s, v15.4s
+	WORD $0x4e30f490 // fmax v16.4s, v4.4s, v16.4s
+	VMOV V7.B16, V17.B16
+	VMOV V7.B16, V18.B16
+	VFMLA V6.S4, V15.S4, V17.S4
+	VFMLA V6.S4, V16.S4, V18.S4
+	WORD $0x4ea7d633 // fsub v19.4s, v17.4s, v7.4s
+	WORD $0x4ea7d654 // fsub v20.4s, v18.4s, v7.4s
+	VFMLS V8.S4, V19.S4, V15.S4
+	VFMLS V8.S4, V20.S4, V16.S4
+	VFMLS V9.S4, V19.S4, V15.S4
+	VFMLS V9.S4, V20.S4, V16.S4
+	FMOVQ 96(R0), F19
+	FMOVQ 112(R0), F20
+	VFMLA V15.S4, V19.S4, V20.S4
+	FMOVQ 112(R0), F21
+	VFMLA V16.S4, V19.S4, V21.S4
+	FMOVQ 128(R0), F19
+	VFMLA V15.S4, V20.S4, V19.S4
+	FMOVQ 128(R0), F20
+	VFMLA V16.S4, V21.S4, V20.S4
+	FMOVQ 144(R0), F21
+	VFMLA V15.S4, V19.S4, V21.S4
+	FMOVQ 144(R0), F19
+	VFMLA V16.S4, V20.S4, V19.S4
+	FMOVQ 160(R0), F20
+	VFMLA V15.S4, V21.S4, V20.S4
+	FMOVQ 160(R0), F21
+	VFMLA V16.S4, V19.S4, V21.S4
+	FMOVQ 176(R0), F19
+	VFMLA V15.S4, V20.S4, V19.S4
+	FMOVQ 176(R0), F20
+	VFMLA V16.S4, V21.S4, V20.S4
+	FMOVQ 176(R0), F21
+	VFMLA V15.S4, V19.S4, V21.S4
+	FMOVQ 176(R0), F15
+	VFMLA V16.S4, V20.S4, V15.S4
+	VUSHR $1, V17.S4, V16.S4
+	VSUB V16.S4, V17.S4, V17.S4
+	VSHL $23, V16.S4, V16.S4
+	WORD $0x6e30deb5 // fmul v21.4s, v21.4s, v16.4s
+	VSHL $23, V17.S4, V17.S4
+	WORD $0x6e31deb5 // fmul v21.4s, v21.4s, v17.4s
+	VUSHR $1, V18.S4, V16.S4
+	VSUB V16.S4, V18.S4, V18.S4
+	VSHL $23, V16.S4, V16.S4
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	VSHL $23, V18.S4, V18.S4
+	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	WORD $0x6e2ddead // fmul v13.4s, v21.4s, v13.4s
+	WORD $0x6e2eddee // fmul v14.4s, v15.4s, v14.4s
+	FSTPQ (F13, F14), 0(R1)
+	ADD $32, R1
+	ADD $32, R3
+	SUB $8, R2
+	CMP $8, R2
+	BGE block8
+block8End:
+	CMP $4, R2
+	BLT block4End
+block4:
+	FMOVQ 0(R1), F13
+	FMOVQ 0(R3), F14
+	WORD $0x4e2dd5cd // fadd v13.4s, v14.4s, v13.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e2df54d // fmax v13.4s, v10.4s, v13.4s
+	WORD $0x6ea1f9ae // fsqrt v14.4s, v13.4s
+	WORD $0x6e23ddad // fmul v13.4s, v13.4s, v3.4s
+	WORD $0x6e22ddcf // fmul v15.4s, v14.4s, v2.4s
+	WORD $0x4e2fd5ad // fadd v13.4s, v13.4s, v15.4s
+	WORD $0x4e2bd5ad // fadd v13.4s, v13.4s, v11.4s
+	VEOR V12.B16, V14.B16, V14.B16
+	WORD $0x4eaef4ae // fmin v14.4s, v5.4s, v14.4s
+	WORD $0x4e2ef48e // fmax v14.4s, v4.4s, v14.4s
+	VMOV V7.B16, V15.B16
+	VFMLA V6.S4, V14.S4, V15.S4
+	WORD $0x4ea7d5f0 // fsub v16.4s, v15.4s, v7.4s
+	VFMLS V8.S4, V16.S4, V14.S4
+	VFMLS V9.S4, V16.S4, V14.S4
+	FMOVQ 96(R0), F16
+	FMOVQ 112(R0), F17
+	VFMLA V14.S4, V16.S4, V17.S4
+	FMOVQ 128(R0), F16
+	VFMLA V14.S4, V17.S4, V16.S4
+	FMOVQ 144(R0), F17
+	VFMLA V14.S4, V16.S4, V17.S4
+	FMOVQ 160(R0), F16
+	VFMLA V14.S4, V17.S4, V16.S4
+	FMOVQ 176(R0), F17
+	VFMLA V14.S4, V16.S4, V17.S4
+	FMOVQ 176(R0), F16
+	VFMLA V14.S4, V17.S4, V16.S4
+	VUSHR $1, V15.S4, V14.S4
+	VSUB V14.S4, V15.S4, V15.S4
+	VSHL $23, V14.S4, V14.S4
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	VSHL $23, V15.S4, V15.S4
+	WORD $0x6e2fde10 // fmul v16.4s, v16.4s, v15.4s
+	WORD $0x6e2dde0d // fmul v13.4s, v16.4s, v13.4s
+	FMOVQ F13, 0(R1)
+	ADD $16, R1
+	ADD $16, R3
+	SUB $4, R2
+	CMP $4, R2
+	BGE block4
+block4End:
+	CMP $1, R2
+	BLT block1End
+block1:
+	VLD1R (R1), [V13.S4]
+	VLD1R (R3), [V14.S4]
+	WORD $0x4e2dd5cd // fadd v13.4s, v14.4s, v13.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e2df54d // fmax v13.4s, v10.4s, v13.4s
+	WORD $0x6ea1f9ae // fsqrt v14.4s, v13.4s
+	WORD $0x6e23ddad // fmul v13.4s, v13.4s, v3.4s
+	WORD $0x6e22ddcf // fmul v15.4s, v14.4s, v2.4s
+	WORD $0x4e2fd5ad // fadd v13.4s, v13.4s, v15.4s
+	WORD $0x4e2bd5ad // fadd v13.4s, v13.4s, v11.4s
+	VEOR V12.B16, V14.B16, V14.B16
+	WORD $0x4eaef4ae // fmin v14.4s, v5.4s, v14.4s
+	WORD $0x4e2ef48e // fmax v14.4s, v4.4s, v14.4s
+	VMOV V7.B16, V15.B16
+	VFMLA V6.S4, V14.S4, V15.S4
+	WORD $0x4ea7d5f0 // fsub v16.4s, v15.4s, v7.4s
+	VFMLS V8.S4, V16.S4, V14.S4
+	VFMLS V9.S4, V16.S4, V14.S4
+	FMOVQ 96(R0), F16
+	FMOVQ 112(R0), F17
+	VFMLA V14.S4, V16.S4, V17.S4
+	FMOVQ 128(R0), F16
+	VFMLA V14.S4, V17.S4, V16.S4
+	FMOVQ 144(R0), F17
+	VFMLA V14.S4, V16.S4, V17.S4
+	FMOVQ 160(R0), F16
+	VFMLA V14.S4, V17.S4, V16.S4
+	FMOVQ 176(R0), F17
+	VFMLA V14.S4, V16.S4, V17.S4
+	FMOVQ 176(R0), F16
+	VFMLA V14.S4, V17.S4, V16.S4
+	VUSHR $1, V15.S4, V14.S4
+	VSUB V14.S4, V15.S4, V15.S4
+	VSHL $23, V14.S4, V14.S4
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	VSHL $23, V15.S4, V15.S4
+	WORD $0x6e2fde10 // fmul v16.4s, v16.4s, v15.4s
+	WORD $0x6e2dde0d // fmul v13.4s, v16.4s, v13.4s
+	FMOVS F13, 0(R1)
+	ADD $4, R1
+	ADD $4, R3
+	SUB $1, R2
+	CMP $1, R2
+	BGE block1
+block1End:
+	RET
+
 // func sincosF32NEON(sines, cosines, x *float32, n int) int
 TEXT ·sincosF32NEON(SB), NOSPLIT, $0-40
 	MOVD $constants<>(SB), R0
@@ -708,8 +917,8 @@ TEXT ·sincosF32NEON(SB), NOSPLIT, $0-40
 	MOVD cosines+8(FP), R2
 	MOVD x+16(FP), R3
 	MOVD n+24(FP), R4
-	FMOVQ 192(R0), F0
-	FMOVQ 208(R0), F1
+	FMOVQ 208(R0), F0
+	FMOVQ 192(R0), F1
 	FMOVQ 224(R0), F2
 	FMOVQ 240(R0), F3
 	FMOVQ 160(R0), F4
@@ -933,7 +1142,7 @@ TEXT ·logELUF32NEON(SB), NOSPLIT, $0-24
 	FMOVQ 480(R0), F7
 	FMOVQ 64(R0), F8
 	FMOVQ 80(R0), F9
-	FMOVQ 208(R0), F10
+	FMOVQ 192(R0), F10
 	FMOVQ 496(R0), F11
 	FMOVQ 512(R0), F12
 	FMOVQ 528(R0), F13
@@ -1327,51 +1536,6 @@ block1:
 	FMOVS F0, 0(R0)
 	ADD $4, R0
 	ADD $4, R2
-	SUB $1, R1
-	CMP $1, R1
-	BGE block1
-block1End:
-	RET
-
-// func sqrtF32NEON(x *float32, n int)
-TEXT ·sqrtF32NEON(SB), NOSPLIT, $0-16
-	MOVD x+0(FP), R0
-	MOVD n+8(FP), R1
-	MOVD R1, R1
-	CMP $16, R1
-	BLT block16End
-block16:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 32(R0), (F2, F3)
-	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
-	WORD $0x6ea1f821 // fsqrt v1.4s, v1.4s
-	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
-	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
-	ADD $64, R0
-	SUB $16, R1
-	CMP $16, R1
-	BGE block16
-block16End:
-	CMP $4, R1
-	BLT block4End
-block4:
-	FMOVQ 0(R0), F0
-	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
-	FMOVQ F0, 0(R0)
-	ADD $16, R0
-	SUB $4, R1
-	CMP $4, R1
-	BGE block4
-block4End:
-	CMP $1, R1
-	BLT block1End
-block1:
-	VLD1R (R0), [V0.S4]
-	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
-	FMOVS F0, 0(R0)
-	ADD $4, R0
 	SUB $1, R1
 	CMP $1, R1
 	BGE block1
@@ -2258,7 +2422,7 @@ TEXT ·signF32NEON(SB), NOSPLIT, $0-24
 	MOVD n+16(FP), R2
 	FMOVS c+8(FP), F0
 	VDUP V0.S[0], V0.S4
-	FMOVQ 208(R0), F1
+	FMOVQ 192(R0), F1
 	VMOVI $0, V2.B16
 	MOVD R2, R0
 	CMP $16, R0
@@ -4134,6 +4298,255 @@ block1:
 block1End:
 	RET
 
+// func maternF64NEON(x *float64, a float64, b *float64, c, p, q float64, n int)
+TEXT ·maternF64NEON(SB), NOSPLIT, $0-56
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD n+48(FP), R2
+	MOVD b+16(FP), R3
+	FMOVD a+8(FP), F0
+	VDUP V0.D[0], V0.D2
+	FMOVD c+24(FP), F1
+	VDUP V1.D[0], V1.D2
+	FMOVD p+32(FP), F2
+	VDUP V2.D[0], V2.D2
+	FMOVD q+40(FP), F3
+	VDUP V3.D[0], V3.D2
+	FMOVQ 640(R0), F4
+	FMOVQ 656(R0), F5
+	FMOVQ 672(R0), F6
+	FMOVQ 688(R0), F7
+	FMOVQ 704(R0), F8
+	FMOVQ 720(R0), F9
+	VMOVI $0, V10.B16
+	FMOVQ 896(R0), F11
+	FMOVQ 912(R0), F12
+	MOVD R2, R2
+	CMP $4, R2
+	BLT block4End
+block4:
+	FLDPQ 0(R1), (F13, F14)
+	FLDPQ 0(R3), (F15, F16)
+	WORD $0x4e6dd5ed // fadd v13.2d, v15.2d, v13.2d
+	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
+	WORD $0x6e60ddad // fmul v13.2d, v13.2d, v0.2d
+	WORD $0x4e6df54d // fmax v13.2d, v10.2d, v13.2d
+	WORD $0x6ee1f9af // fsqrt v15.2d, v13.2d
+	WORD $0x6e63ddad // fmul v13.2d, v13.2d, v3.2d
+	WORD $0x6e62ddf1 // fmul v17.2d, v15.2d, v2.2d
+	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
+	WORD $0x4e6bd5ad // fadd v13.2d, v13.2d, v11.2d
+	VEOR V12.B16, V15.B16, V15.B16
+	WORD $0x4e6ed60e // fadd v14.2d, v16.2d, v14.2d
+	WORD $0x4e61d5ce // fadd v14.2d, v14.2d, v1.2d
+	WORD $0x6e60ddce // fmul v14.2d, v14.2d, v0.2d
+	WORD $0x4e6ef54e // fmax v14.2d, v10.2d, v14.2d
+	WORD $0x6ee1f9d0 // fsqrt v16.2d, v14.2d
+	WORD $0x6e63ddce // fmul v14.2d, v14.2d, v3.2d
+	WORD $0x6e62de11 // fmul v17.2d, v16.2d, v2.2d
+	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VEOR V12.B16, V16.B16, V16.B16
+	WORD $0x4eeff4af // fmin v15.2d, v5.2d, v15.2d
+	WORD $0x4ef0f4b0 // fmin v16.2d, v5.2d, v16.2d
+	WORD $0x4e6ff48f // fmax v15.2d, v4.2d, v15.2d
+	WORD $0x4e70f490 // fmax v16.2d, v4.2d, v16.2d
+	VMOV V7.B16, V17.B16
+	VMOV V7.B16, V18.B16
+	VFMLA V6.D2, V15.D2, V17.D2
+	VFMLA V6.D2, V16.D2, V18.D2
+	WORD $0x4ee7d633 // fsub v19.2d, v17.2d, v7.2d
+	WORD $0x4ee7d654 // fsub v20.2d, v18.2d, v7.2d
+	VFMLS V8.D2, V19.D2, V15.D2
+	VFMLS V8.D2, V20.D2, V16.D2
+	VFMLS V9.D2, V19.D2, V15.D2
+	VFMLS V9.D2, V20.D2, V16.D2
+	FMOVQ 736(R0), F19
+	FMOVQ 752(R0), F20
+	VFMLA V15.D2, V19.D2, V20.D2
+	FMOVQ 752(R0), F21
+	VFMLA V16.D2, V19.D2, V21.D2
+	FMOVQ 768(R0), F19
+	VFMLA V15.D2, V20.D2, V19.D2
+	FMOVQ 768(R0), F20
+	VFMLA V16.D2, V21.D2, V20.D2
+	FMOVQ 784(R0), F21
+	VFMLA V15.D2, V19.D2, V21.D2
+	FMOVQ 784(R0), F19
+	VFMLA V16.D2, V20.D2, V19.D2
+	FMOVQ 800(R0), F20
+	VFMLA V15.D2, V21.D2, V20.D2
+	FMOVQ 800(R0), F21
+	VFMLA V16.D2, V19.D2, V21.D2
+	FMOVQ 816(R0), F19
+	VFMLA V15.D2, V20.D2, V19.D2
+	FMOVQ 816(R0), F20
+	VFMLA V16.D2, V21.D2, V20.D2
+	FMOVQ 832(R0), F21
+	VFMLA V15.D2, V19.D2, V21.D2
+	FMOVQ 832(R0), F19
+	VFMLA V16.D2, V20.D2, V19.D2
+	FMOVQ 848(R0), F20
+	VFMLA V15.D2, V21.D2, V20.D2
+	FMOVQ 848(R0), F21
+	VFMLA V16.D2, V19.D2, V21.D2
+	FMOVQ 864(R0), F19
+	VFMLA V15.D2, V20.D2, V19.D2
+	FMOVQ 864(R0), F20
+	VFMLA V16.D2, V21.D2, V20.D2
+	FMOVQ 880(R0), F21
+	VFMLA V15.D2, V19.D2, V21.D2
+	FMOVQ 880(R0), F19
+	VFMLA V16.D2, V20.D2, V19.D2
+	FMOVQ 896(R0), F20
+	VFMLA V15.D2, V21.D2, V20.D2
+	FMOVQ 896(R0), F21
+	VFMLA V16.D2, V19.D2, V21.D2
+	FMOVQ 896(R0), F19
+	VFMLA V15.D2, V20.D2, V19.D2
+	FMOVQ 896(R0), F15
+	VFMLA V16.D2, V21.D2, V15.D2
+	VUSHR $1, V17.D2, V16.D2
+	VSUB V16.D2, V17.D2, V17.D2
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e70de73 // fmul v19.2d, v19.2d, v16.2d
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e71de73 // fmul v19.2d, v19.2d, v17.2d
+	VUSHR $1, V18.D2, V16.D2
+	VSUB V16.D2, V18.D2, V18.D2
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e70ddef // fmul v15.2d, v15.2d, v16.2d
+	VSHL $52, V18.D2, V18.D2
+	WORD $0x6e72ddef // fmul v15.2d, v15.2d, v18.2d
+	WORD $0x6e6dde6d // fmul v13.2d, v19.2d, v13.2d
+	WORD $0x6e6eddee // fmul v14.2d, v15.2d, v14.2d
+	FSTPQ (F13, F14), 0(R1)
+	ADD $32, R1
+	ADD $32, R3
+	SUB $4, R2
+	CMP $4, R2
+	BGE block4
+block4End:
+	CMP $2, R2
+	BLT block2End
+block2:
+	FMOVQ 0(R1), F13
+	FMOVQ 0(R3), F14
+	WORD $0x4e6dd5cd // fadd v13.2d, v14.2d, v13.2d
+	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
+	WORD $0x6e60ddad // fmul v13.2d, v13.2d, v0.2d
+	WORD $0x4e6df54d // fmax v13.2d, v10.2d, v13.2d
+	WORD $0x6ee1f9ae // fsqrt v14.2d, v13.2d
+	WORD $0x6e63ddad // fmul v13.2d, v13.2d, v3.2d
+	WORD $0x6e62ddcf // fmul v15.2d, v14.2d, v2.2d
+	WORD $0x4e6fd5ad // fadd v13.2d, v13.2d, v15.2d
+	WORD $0x4e6bd5ad // fadd v13.2d, v13.2d, v11.2d
+	VEOR V12.B16, V14.B16, V14.B16
+	WORD $0x4eeef4ae // fmin v14.2d, v5.2d, v14.2d
+	WORD $0x4e6ef48e // fmax v14.2d, v4.2d, v14.2d
+	VMOV V7.B16, V15.B16
+	VFMLA V6.D2, V14.D2, V15.D2
+	WORD $0x4ee7d5f0 // fsub v16.2d, v15.2d, v7.2d
+	VFMLS V8.D2, V16.D2, V14.D2
+	VFMLS V9.D2, V16.D2, V14.D2
+	FMOVQ 736(R0), F16
+	FMOVQ 752(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 768(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 784(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 800(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 816(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 832(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 848(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 864(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 880(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 896(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 896(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	VUSHR $1, V15.D2, V14.D2
+	VSUB V14.D2, V15.D2, V15.D2
+	VSHL $52, V14.D2, V14.D2
+	WORD $0x6e6ede31 // fmul v17.2d, v17.2d, v14.2d
+	VSHL $52, V15.D2, V15.D2
+	WORD $0x6e6fde31 // fmul v17.2d, v17.2d, v15.2d
+	WORD $0x6e6dde2d // fmul v13.2d, v17.2d, v13.2d
+	FMOVQ F13, 0(R1)
+	ADD $16, R1
+	ADD $16, R3
+	SUB $2, R2
+	CMP $2, R2
+	BGE block2
+block2End:
+	CMP $1, R2
+	BLT block1End
+block1:
+	VLD1R (R1), [V13.D2]
+	VLD1R (R3), [V14.D2]
+	WORD $0x4e6dd5cd // fadd v13.2d, v14.2d, v13.2d
+	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
+	WORD $0x6e60ddad // fmul v13.2d, v13.2d, v0.2d
+	WORD $0x4e6df54d // fmax v13.2d, v10.2d, v13.2d
+	WORD $0x6ee1f9ae // fsqrt v14.2d, v13.2d
+	WORD $0x6e63ddad // fmul v13.2d, v13.2d, v3.2d
+	WORD $0x6e62ddcf // fmul v15.2d, v14.2d, v2.2d
+	WORD $0x4e6fd5ad // fadd v13.2d, v13.2d, v15.2d
+	WORD $0x4e6bd5ad // fadd v13.2d, v13.2d, v11.2d
+	VEOR V12.B16, V14.B16, V14.B16
+	WORD $0x4eeef4ae // fmin v14.2d, v5.2d, v14.2d
+	WORD $0x4e6ef48e // fmax v14.2d, v4.2d, v14.2d
+	VMOV V7.B16, V15.B16
+	VFMLA V6.D2, V14.D2, V15.D2
+	WORD $0x4ee7d5f0 // fsub v16.2d, v15.2d, v7.2d
+	VFMLS V8.D2, V16.D2, V14.D2
+	VFMLS V9.D2, V16.D2, V14.D2
+	FMOVQ 736(R0), F16
+	FMOVQ 752(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 768(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 784(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 800(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 816(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 832(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 848(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 864(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 880(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	FMOVQ 896(R0), F16
+	VFMLA V14.D2, V17.D2, V16.D2
+	FMOVQ 896(R0), F17
+	VFMLA V14.D2, V16.D2, V17.D2
+	VUSHR $1, V15.D2, V14.D2
+	VSUB V14.D2, V15.D2, V15.D2
+	VSHL $52, V14.D2, V14.D2
+	WORD $0x6e6ede31 // fmul v17.2d, v17.2d, v14.2d
+	VSHL $52, V15.D2, V15.D2
+	WORD $0x6e6fde31 // fmul v17.2d, v17.2d, v15.2d
+	WORD $0x6e6dde2d // fmul v13.2d, v17.2d, v13.2d
+	FMOVD F13, 0(R1)
+	ADD $8, R1
+	ADD $8, R3
+	SUB $1, R2
+	CMP $1, R2
+	BGE block1
+block1End:
+	RET
+
 // func sincosF64NEON(sines, cosines, x *float64, n int) int
 TEXT ·sincosF64NEON(SB), NOSPLIT, $0-40
 	MOVD $constants<>(SB), R0
@@ -4141,8 +4554,8 @@ TEXT ·sincosF64NEON(SB), NOSPLIT, $0-40
 	MOVD cosines+8(FP), R2
 	MOVD x+16(FP), R3
 	MOVD n+24(FP), R4
-	FMOVQ 912(R0), F0
-	FMOVQ 928(R0), F1
+	FMOVQ 928(R0), F0
+	FMOVQ 912(R0), F1
 	FMOVQ 944(R0), F2
 	FMOVQ 960(R0), F3
 	FMOVQ 976(R0), F4
@@ -4414,7 +4827,7 @@ TEXT ·logELUF64NEON(SB), NOSPLIT, $0-24
 	FMOVQ 1312(R0), F7
 	FMOVQ 704(R0), F8
 	FMOVQ 720(R0), F9
-	FMOVQ 928(R0), F10
+	FMOVQ 912(R0), F10
 	FMOVQ 1328(R0), F11
 	FMOVQ 1344(R0), F12
 	FMOVQ 1360(R0), F13
@@ -4832,51 +5245,6 @@ block1:
 	FMOVD F0, 0(R0)
 	ADD $8, R0
 	ADD $8, R2
-	SUB $1, R1
-	CMP $1, R1
-	BGE block1
-block1End:
-	RET
-
-// func sqrtF64NEON(x *float64, n int)
-TEXT ·sqrtF64NEON(SB), NOSPLIT, $0-16
-	MOVD x+0(FP), R0
-	MOVD n+8(FP), R1
-	MOVD R1, R1
-	CMP $8, R1
-	BLT block8End
-block8:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 32(R0), (F2, F3)
-	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
-	WORD $0x6ee1f821 // fsqrt v1.2d, v1.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x6ee1f863 // fsqrt v3.2d, v3.2d
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
-	ADD $64, R0
-	SUB $8, R1
-	CMP $8, R1
-	BGE block8
-block8End:
-	CMP $2, R1
-	BLT block2End
-block2:
-	FMOVQ 0(R0), F0
-	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
-	FMOVQ F0, 0(R0)
-	ADD $16, R0
-	SUB $2, R1
-	CMP $2, R1
-	BGE block2
-block2End:
-	CMP $1, R1
-	BLT block1End
-block1:
-	VLD1R (R0), [V0.D2]
-	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
-	FMOVD F0, 0(R0)
-	ADD $8, R0
 	SUB $1, R1
 	CMP $1, R1
 	BGE block1
@@ -5619,7 +5987,7 @@ TEXT ·signF64NEON(SB), NOSPLIT, $0-24
 	MOVD n+16(FP), R2
 	FMOVD c+8(FP), F0
 	VDUP V0.D[0], V0.D2
-	FMOVQ 928(R0), F1
+	FMOVQ 912(R0), F1
 	VMOVI $0, V2.B16
 	MOVD R2, R0
 	CMP $8, R0
@@ -6722,10 +7090,10 @@ DATA constants<>+160(SB)/8, $0x3f0000003f000000
 DATA constants<>+168(SB)/8, $0x3f0000003f000000
 DATA constants<>+176(SB)/8, $0x3f8000003f800000
 DATA constants<>+184(SB)/8, $0x3f8000003f800000
-DATA constants<>+192(SB)/8, $0x4780000047800000
-DATA constants<>+200(SB)/8, $0x4780000047800000
-DATA constants<>+208(SB)/8, $0x8000000080000000
-DATA constants<>+216(SB)/8, $0x8000000080000000
+DATA constants<>+192(SB)/8, $0x8000000080000000
+DATA constants<>+200(SB)/8, $0x8000000080000000
+DATA constants<>+208(SB)/8, $0x4780000047800000
+DATA constants<>+216(SB)/8, $0x4780000047800000
 DATA constants<>+224(SB)/8, $0x3f22f9833f22f983
 DATA constants<>+232(SB)/8, $0x3f22f9833f22f983
 DATA constants<>+240(SB)/8, $0x4b4000004b400000
@@ -6812,10 +7180,10 @@ DATA constants<>+880(SB)/8, $0x3fe000000000000c
 DATA constants<>+888(SB)/8, $0x3fe000000000000c
 DATA constants<>+896(SB)/8, $0x3ff0000000000000
 DATA constants<>+904(SB)/8, $0x3ff0000000000000
-DATA constants<>+912(SB)/8, $0x41d0000000000000
-DATA constants<>+920(SB)/8, $0x41d0000000000000
-DATA constants<>+928(SB)/8, $0x8000000000000000
-DATA constants<>+936(SB)/8, $0x8000000000000000
+DATA constants<>+912(SB)/8, $0x8000000000000000
+DATA constants<>+920(SB)/8, $0x8000000000000000
+DATA constants<>+928(SB)/8, $0x41d0000000000000
+DATA constants<>+936(SB)/8, $0x41d0000000000000
 DATA constants<>+944(SB)/8, $0x3fe45f306dc9c883
 DATA constants<>+952(SB)/8, $0x3fe45f306dc9c883
 DATA constants<>+960(SB)/8, $0x4338000000000000

@@ -19,9 +19,10 @@ type System struct {
 // NewSystem overwrites the kernel matrix.
 func NewSystem(ctx context.Context, gram dense.Matrix[float64], weights []float64, ratio float64) (s *System, err error) {
 	s = &System{Ones: make([]float64, gram.Rows), Ridge: make([]float64, gram.Rows)}
+	const most = 1e100 // whose square is finite, for weights that are almost 0
 	for i, w := range weights {
-		s.Ones[i], s.Ridge[i] = 1, ratio/w
-		gram.Row(i)[i] += ratio / w
+		s.Ones[i], s.Ridge[i] = 1, min(ratio/w, most)
+		gram.Row(i)[i] += s.Ridge[i]
 	}
 	if s.Factor, err = cholesky.New(ctx, gram); err == nil {
 		s.Factor.Solve(dense.Of(gram.Rows, 1, s.Ones))

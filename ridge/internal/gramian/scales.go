@@ -38,8 +38,9 @@ type Learnt struct {
 
 // LearnScales learns length-scales of a kernel with a profile, of least leave-one-out errors or of
 // largest evidence, by L-BFGS on a part of the rows, and then on all. first returns λ for equal
-// length-scales. An error of first at a part of the rows leaves the part out.
-func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float64], weights []float64, evidence bool,
+// length-scales. An error of first at a part of the rows leaves the part out. With periods, L-BFGS
+// also begins at the short length-scales of periods.
+func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float64], weights []float64, evidence, periods bool,
 	first func(x, y dense.Matrix[float64], weights []float64) (float64, error)) (best Learnt, err error) {
 	of, _ := ProfileOf(k)
 	s := &scales{ctx: ctx, profile: of, k: k, evidence: evidence}
@@ -72,6 +73,9 @@ func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float6
 		s.at(start)
 		best.Start = s.value
 		s.climb(start, 1, scaleSteps, 3)
+		if short := s.periods(start); periods && !slices.Equal(short, start) {
+			s.climb(short, 1, scaleSteps, 3)
+		}
 	}
 	if start != nil {
 		best.Logs, best.Ratio, best.Loss = s.best[:x.Cols], s.floor+math.Exp(s.best[x.Cols]), s.least
@@ -149,7 +153,7 @@ func (s *scales) climb(from []float64, unit float64, steps, patience int) {
 			}
 			return optimize.NotTerminated, nil
 		},
-	}, make([]float64, len(from)), &optimize.Settings{MajorIterations: steps, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: patience}}, &optimize.LBFGS{})
+	}, make([]float64, len(from)), &optimize.Settings{MajorIterations: steps, FuncEvaluations: 2 * steps, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: patience}}, &optimize.LBFGS{})
 }
 
 // A fit that fails has the value +Inf.

@@ -64,7 +64,7 @@ func learning(outputs int) (x, y dense.Matrix[float64], weights []float64, first
 // Targets that are the same in all rows, as those of a class without a row, have no evidence.
 func TestScalesOfEqualTargets(t *testing.T) {
 	x, y, weights, first := learning(2)
-	found, err := LearnScales(t.Context(), kernels.Gaussian{LengthScale: 1}, x, y, weights, true, first)
+	found, err := LearnScales(t.Context(), kernels.Gaussian{LengthScale: 1}, x, y, weights, true, false, first)
 	require.NoError(t, err)
 	assert.Less(t, found.Loss, found.Start-0.1)
 	assert.Greater(t, found.Logs[1], found.Logs[0]+0.5)
@@ -88,13 +88,13 @@ func TestScalesWithinContext(t *testing.T) {
 	x, y, weights, first := learning(1)
 	whole := &ending{Context: t.Context()}
 	whole.left.Store(math.MaxInt64)
-	_, err := LearnScales(whole, kernels.Gaussian{LengthScale: 1}, x, y, weights, false, first)
+	_, err := LearnScales(whole, kernels.Gaussian{LengthScale: 1}, x, y, weights, false, true, first)
 	require.NoError(t, err)
 	asked, learnt := math.MaxInt64-whole.left.Load(), false
 	for k := range int64(12) {
 		ctx := &ending{Context: t.Context()}
 		ctx.left.Store(asked * (2*k + 1) / 24)
-		found, err := LearnScales(ctx, kernels.Gaussian{LengthScale: 1}, x, y, weights, false, first)
+		found, err := LearnScales(ctx, kernels.Gaussian{LengthScale: 1}, x, y, weights, false, true, first)
 		require.ErrorIs(t, err, context.Canceled)
 		if k > 0 {
 			assert.Less(t, found.Start, 1.0, k)
@@ -104,4 +104,20 @@ func TestScalesWithinContext(t *testing.T) {
 		learnt = learnt || better
 	}
 	assert.True(t, learnt)
+}
+
+// A search takes a bounded number of fits, also if the loss is that of one heavy row and hardly has
+// a slope.
+func TestScalesOfOneWeight(t *testing.T) {
+	x, y, weights, _ := learning(1)
+	fits := func(weight, ratio float64) int64 {
+		weights[5] = weight
+		ctx := &ending{Context: t.Context()}
+		ctx.left.Store(math.MaxInt64)
+		_, err := LearnScales(ctx, kernels.Gaussian{LengthScale: 1}, x, y, weights, false, false,
+			func(dense.Matrix[float64], dense.Matrix[float64], []float64) (float64, error) { return ratio, nil })
+		require.NoError(t, err)
+		return math.MaxInt64 - ctx.left.Load()
+	}
+	assert.Less(t, fits(1e12, 1e11), 3*fits(1, 0.01))
 }

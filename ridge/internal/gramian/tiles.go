@@ -37,28 +37,21 @@ func ProfileOf(k kernels.Kernel) (p Profile, ok bool) {
 	return p, true
 }
 
-func apply[T dense.Float](p Profile, e, poly []T) {
-	if p.Nu == 0 {
-		vecmath.Exp(e, e)
-		return
+// apply turns products xᵀy of a row x, with −‖x‖²/2 = c, and rows y, with −‖y‖²/2 = half, into
+// values of the kernel.
+func apply[T dense.Float](p Profile, products, half []T, c T) {
+	a := T(-4 * p.Nu) // s = 2ν·‖x − y‖²
+	switch p.Nu {
+	case 0:
+		vecmath.AffineEach(products, 1, half, c)
+		vecmath.Exp(products, products)
+	case 0.5:
+		vecmath.Matern(products, a, half, c, 0, 0)
+	case 1.5:
+		vecmath.Matern(products, a, half, c, 1, 0)
+	default:
+		vecmath.Matern(products, a, half, c, 1, T(1.0/3))
 	}
-	// Rounding may make −‖x − y‖²/2 positive.
-	vecmath.Affine(poly, e, T(-4*p.Nu), 0)
-	vecmath.Max0(poly, 1)
-	vecmath.Sqrt(poly) // r = √(2ν)·‖x − y‖
-	vecmath.Affine(e, poly, -1, 0)
-	vecmath.Exp(e, e)
-	if p.Nu == 0.5 {
-		return
-	}
-	if p.Nu == 1.5 {
-		vecmath.Affine(poly, poly, 1, 1)
-	} else { // 1 + r + r²/3 = (r/√3 + √3/2)² + ¼
-		vecmath.Affine(poly, poly, T(1/math.Sqrt(3)), T(math.Sqrt(3)/2))
-		vecmath.Multiply(poly, poly)
-		vecmath.Affine(poly, poly, 1, 0.25)
-	}
-	vecmath.Multiply(e, poly)
 }
 
 // Derivative returns dk/dq for k = k(√q), or 0 where that of ν = ½ is infinite.
@@ -142,7 +135,7 @@ func subtract[T dense.Float](p Profile, e []T, x, y *Points[T], i int) {
 
 type Tile[T dense.Float] struct {
 	Sums, Other, Across scratch.Buffer[T] // for products with tiles
-	values, poly        scratch.Buffer[T]
+	values, zeros       scratch.Buffer[T]
 	packed              matmul.Packed[T]
 }
 
@@ -195,14 +188,18 @@ func (t *Tile[T]) Fill(k kernels.Kernel, x, y *Points[T]) dense.Matrix[T] {
 	}
 	far := slices.Contains(x.far, true) || slices.Contains(y.far, true)
 	matmul.MulPacked(1, x.moved, &t.packed, 0, g, nil)
-	t.poly.Shape(1, g.Cols)
+	t.zeros.Shape(1, g.Cols)
+	zeros := t.zeros.Rows(1).Row(0)
+	clear(zeros)
 	for i := range g.Rows {
 		row := g.Row(i)
-		vecmath.AffineEach(row, 1, y.half, x.half[i])
-		if far {
-			subtract(of, row, x, y, i)
+		if !far {
+			apply(of, row, y.half, x.half[i])
+			continue
 		}
-		apply(of, row, t.poly.Rows(1).Row(0))
+		vecmath.AffineEach(row, 1, y.half, x.half[i])
+		subtract(of, row, x, y, i)
+		apply(of, row, zeros, 0)
 	}
 	return g
 }
