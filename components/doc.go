@@ -11,7 +11,7 @@
 // gradients. Page docs/learning.md has the law, the limits and the parts of a file.
 //
 // Functions return an error for sums that are nil or not finite, for eigenvalues that do not
-// converge, and at the end of ctx. A nil ctx panics.
+// converge, and at the end of ctx. Functions panic if ctx is nil.
 //
 // # References
 //

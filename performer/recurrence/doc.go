@@ -2,7 +2,8 @@
 // updates a state matrix by a rule, and the query of the token reads the matrix.
 //
 // A head of keys has the state S (dk×dv). A [Rule] updates S with a token of key k, value v, decay
-// g and strength β. The query q of the token then gives the output scale·Sᵀq:
+// g and strength β. After the token has changed S, the query q of the token gives the output
+// scale·Sᵀq:
 //
 //	linear:       S ← S + k·vᵀ
 //	gated:        S ← e^g∘S + k·vᵀ
