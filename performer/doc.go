@@ -4,8 +4,7 @@
 // # Where to begin
 //
 //   - attention within a tolerance: audit.Choose; measured errors: audit.Measure
-//   - exact attention in memory that does not grow with the tokens: [NewExact]
-//   - linear time: [NewLinear] with a map of package rff; some blocks of keys: package blocks
+//   - exact attention: [NewExact]; linear time: [NewLinear]; some blocks of keys: package blocks
 //   - heads, batches, masks of keys, gradients: [NewBatch]; one token at a time: [Batch.NewState]
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]
 //   - unbiased estimates: package estimate; delta rules: package recurrence; layers: package layer

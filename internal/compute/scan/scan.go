@@ -2,10 +2,9 @@
 // sequence of 64-bit words in blocks of 8 words, of which the last may be shorter. A block of w
 // words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
 // counted from the lowest bits, is the code of element j·2w + l of the block. Elements beyond the
-// end have code 0. The digits of a query are bytes in the order of the codes.
-//
-// Keys and values are rows of codes of 4 or 8 bits with scales. Scores are products times the
-// scales and the step of the query, and weighted sums are those of Sums:
+// end have code 0. The digits of a query are bytes in the order of the codes. Keys and values are
+// rows of codes of 4 or 8 bits with scales. Scores are products times the scales and the step of
+// the query, and weighted sums are those of Sums:
 //
 //	step := Round(whole, query, width)
 //	Digits(digits, whole, words, width)
