@@ -14,14 +14,13 @@
 // after a T or a space, and a zone (Z, +01:00).
 //
 // Fit determines the [Kind] of each column from the values that are not missing. A row of the table
-// becomes a point, with the columns that Kind describes. If values are missing, a further column of
-// points is 1 for these rows. Options.Category makes a column yes/no or a category without the
-// conditions of other kinds. A missing number, date or yes/no becomes the mean, and a missing
-// category becomes zeros. If no column stands for other values, a value that Fit has not seen
-// becomes the mean in a column of yes/no, and zeros in a category.
-//
-// A target has classes with Options.Classes, or if fewer than half of the values are numbers. A
-// target of classes has no other target beside it. Fit and Score leave out rows without a target.
+// becomes a point, with the columns that Kind describes. If values of a column are missing, a
+// further column of points is 1 for rows without a value. Options.Category makes a column yes/no or
+// a category without the conditions of other kinds. A missing number, date or yes/no becomes the
+// mean, and a missing category becomes zeros. If no column stands for other values, a value that
+// Fit has not seen becomes the mean in a column of yes/no, and zeros in a category. A target has
+// classes with Options.Classes, or if fewer than half of the values are numbers. A target of
+// classes has no other target beside it. Fit and Score leave out rows without a target.
 // docs/learning.md has an example and the cases in which Fit fails. Rows that depend on each other
 // need Options.Group or Time, and Table.SplitBy.
 package table
