@@ -2,8 +2,7 @@
 // large data: kernels, feature maps, orthogonal frequencies, fast transforms, linear-time
 // attention, learning on features, and codes of vectors.
 //
-// The code is in the folders below, each a package with an essay of its own: docs/packages.md says
-// what each is for.
+// The code is in packages in the folders below: docs/packages.md says what each package is for.
 package randfeat
 
 import (

@@ -3,10 +3,10 @@
 // its own, so that only programs that import it download Beam.
 //
 // Elements are blocks of some thousand rows, ridge.Block[T], as ReadNPY and ReadCSV read them from
-// shards. X (n×d) has points. Y (n×p) has targets, or the values of keys. FitRidge fits a
-// regression, FitComponents finds principal components, FitMetric computes a metric from gradients,
-// UniformLandmarks draws points, Predict evaluates a model, and Attend and AttendPerKey compute
-// attention.
+// shards. The rows of X (n×d) of a block are points, and the rows of Y (n×p) are targets of
+// regression or values of attention. FitRidge fits a regression, FitComponents finds principal
+// components, FitMetric computes a metric from gradients, UniformLandmarks draws points, Predict
+// evaluates a model, and Attend and AttendPerKey compute attention.
 //
 // All transforms except Predict and the outputs of attention are combines. A worker sums each
 // bundle of blocks into one accumulator of about D² numbers, and one worker merges all

@@ -4,9 +4,9 @@ import gonum "gonum.org/v1/gonum/blas"
 
 // Ssyrk computes the upper or lower triangle, as ul says, of the n×n matrix C = alpha·A·Aᵀ + beta·C
 // in float32, where A is n×k, or of C = alpha·Aᵀ·A + beta·C, where A is k×n, if tA is Trans or
-// ConjTrans. Ssyrk neither reads nor writes the other triangle of C, and does not read C if beta is
-// 0. The matrix C must not overlap A. Ssyrk panics if gonum's Ssyrk panics, and takes between
-// n²·k/2 and n²·k multiply-adds, on up to GOMAXPROCS goroutines.
+// ConjTrans. Ssyrk neither reads nor writes the elements of C on the other side of the diagonal,
+// and does not read C if beta is 0. The matrix C must not overlap A. Ssyrk panics if gonum's Ssyrk
+// panics, and takes between n²·k/2 and n²·k multiply-adds, on up to GOMAXPROCS goroutines.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0

@@ -44,8 +44,8 @@ var _ rff.Map[float32] = (*Model[float32])(nil)
 // Fit finds the first r principal components of the features that the map phi computes from rows,
 // where r is the argument components. Fit reads rows once, uses weights and ignores targets.
 //
-// Fit returns the errors of ridge.Sum and FromSums. A nil ctx panics. For n rows and D features,
-// Fit takes n transforms by phi, n·D²/2 multiply-adds and the time of FromSums.
+// Fit returns the errors of ridge.Sum and FromSums. Fit panics if ctx is nil. For n rows and D
+// features, Fit takes n transforms by phi, n·D²/2 multiply-adds and the time of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err

@@ -1,8 +1,9 @@
 // Package dense holds Matrix, the row-major view that all packages of this module take and return,
 // and Tensor, the view of the heads of many sequences. Rows of a Matrix are samples (tokens,
-// points), columns are coordinates (features). Ranges of rows and of columns are views. Head h of
-// an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d). The fields of Matrix[float64] are the fields of
-// gonum's blas64.General, in the same order: a *mat.Dense converts in place,
+// points), columns are coordinates (features). Methods RowRange and ColRange return views of ranges
+// of rows and of columns. Head h of an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d). The fields of
+// Matrix[float64] are the fields of gonum's blas64.General, in the same order: a *mat.Dense
+// converts in place,
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //

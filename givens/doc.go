@@ -7,8 +7,8 @@
 //
 // A Product is P = G_N ⋯ G₂·G₁ of plane rotations, with G₁ applied first. A Product of N rotations
 // takes 4N multiplications and 2N additions a vector. A seed of a random source draws the same
-// Product in every version and on every platform, and results have the same bits. NaN and ±Inf
-// spread to both coordinates of every plane that contains their coordinate. A Rotation is a value
-// and a Product never changes: goroutines may share both. docs/frequencies.md has the laws of
+// Product in every version and on every platform, and results have the same bits. If one of the two
+// coordinates that a plane rotation mixes is NaN or ±Inf, both become NaN or ±Inf. A Rotation is a
+// value and a Product never changes: goroutines may share both. docs/frequencies.md has the laws of
 // products; docs/references.md has the papers.
 package givens

@@ -44,9 +44,9 @@ func (g Rotation[T]) Inverse() Rotation[T] {
 }
 
 // ApplyVec writes G·x, for the plane rotation G, into dst and returns dst; a nil dst is allocated.
-// If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in one
-// of the two coordinates spreads to both. ApplyVec panics if the lengths of x and a non-nil dst
-// differ, and if x lacks a coordinate that the rotation mixes.
+// If dst is x, ApplyVec writes only the two elements that the rotation mixes. If one of the two
+// coordinates that the rotation mixes is NaN or ±Inf, both become NaN or ±Inf. ApplyVec panics if
+// the lengths of x and a non-nil dst differ, and if x lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {

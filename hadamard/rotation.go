@@ -32,7 +32,8 @@ type RotationOptions struct {
 	Factors int
 
 	// Order is the order of the Hadamard matrix, the length to which vectors of R^d are padded with
-	// zeros. Zero means FastOrder(d). NextOrder(d) pads least, but may be hundreds of times slower.
+	// zeros. An Order of 0 stands for FastOrder(d). NextOrder(d) pads least, but may be hundreds of
+	// times slower.
 	Order int
 }
 

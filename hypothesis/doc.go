@@ -15,9 +15,10 @@
 //	err = c.Merge(other)                          // for Cells of another file
 //	r, err := hypothesis.Compare(ctx, c, d, 999, src)
 //
-// Rows that depend on their neighbours, as in time series, are rejected far too often: use cells of
-// consecutive rows. docs/regression.md has the statistics, the limits and the references.
+// If rows depend on their neighbours, as in time series, TwoSample and Independence reject the
+// hypothesis far too often: use NewCells and Compare, which permute groups of consecutive rows.
+// docs/regression.md has the statistics, the limits and the references.
 //
 // Functions return an error for nil maps and sources, for NaN and infinite numbers, and at the end
-// of ctx. A nil ctx panics.
+// of ctx. Functions panic if ctx is nil.
 package hypothesis

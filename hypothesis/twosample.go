@@ -21,10 +21,10 @@ type Options struct {
 	Draws int
 
 	// Cells, at least 64, is the largest number of groups of rows that TwoSample permutes, and of
-	// pairs of a group and a cyclic shift in Independence. Zero means 1024. If the data have at
-	// most Options.Cells rows, each row is a cell. A value of Cells above 1024, which divides more
-	// than 1024 rows into more groups to permute or shift, takes more time and gave no measurable
-	// gain in the power of tests.
+	// pairs of a group and a cyclic shift in Independence. Cells of 0 stands for 1024. If the data
+	// have at most Options.Cells rows, each row is a cell. A value of Cells above 1024, which
+	// divides more than 1024 rows into more groups to permute or shift, takes more time and gave no
+	// measurable gain in the power of tests.
 	Cells int
 }
 
@@ -51,11 +51,12 @@ type Result struct {
 	P float64
 
 	// Statistic is the squared norm of the difference of mean features, or, in Independence, of the
-	// covariance of features. In TwoSample, Statistic is too large on average.
+	// covariance of features. In TwoSample, the mean of Statistic over random samples is larger
+	// than the value for the two distributions.
 	Statistic float64
 
-	// Unbiased is an estimate without bias of MMD² in TwoSample, and of HSIC in Independence.
-	// Unbiased may be negative.
+	// Unbiased is an estimate without bias of MMD² in TwoSample, and of HSIC in Independence. The
+	// estimate Unbiased may be negative, although MMD² and HSIC are not.
 	Unbiased float64
 
 	Draws int // B

@@ -74,7 +74,7 @@ type Clusters[T dense.Float] struct {
 //
 // Cluster returns an error for elements that are not finite, a k outside 1 … N for N rows (or 1 …
 // Options.Sample), options or a maxIterations out of range, fewer rows of positive weight than k or
-// Sample, a nil src if rows are drawn, and the end of ctx. A nil ctx panics.
+// Sample, a nil src if rows are drawn, and the end of ctx. Cluster panics if ctx is nil.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)

@@ -30,7 +30,7 @@ import (
 //
 // Pivoted returns an error for a nil k or src, parameters of k out of range, an element of x that
 // is not finite, an n outside 1 … N for N rows, a negative k(x_i, x_i), values of k that are not
-// finite, and the end of ctx. A nil ctx panics.
+// finite, and the end of ctx. Pivoted panics if ctx is nil.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {

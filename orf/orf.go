@@ -51,7 +51,8 @@ type Transposer[T dense.Float] interface {
 
 // Ensemble is a probability law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton
 // or Cauchy. Ensembles are comparable with ==, and the zero value of each type, such as
-// GramSchmidt{}, is the usual choice. String returns the name with the fields that are not zero.
+// GramSchmidt{}, is the usual choice. String returns the name of the ensemble and the fields that
+// are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()

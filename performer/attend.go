@@ -96,8 +96,8 @@ type Result[T dense.Float] struct {
 // false, and no key whose Bias is −Inf. Query i of Lq has the place i + P with P keys in PastK, i +
 // n − Lq if Lengths has n for the sequence, and i without PastK and Lengths, in each case less the
 // number of first keys that are padding. In causal attention a query does not see keys after the
-// place of the query. The Window, the Chunk and the Slope of an [Exact] compare places of queries
-// and keys.
+// place of the query. Whether the Window or the Chunk of an [Exact] hides a key from a query, and
+// how much the Slope lowers the score, depends on the places of the query and the key.
 //
 // A key or a value that is NaN does not change the outputs of queries that do not see the key. The
 // output of a query that sees no key is zero, and so are the weights of the query.

@@ -3,14 +3,11 @@
 //
 // # Where to begin
 //
-//   - attention within a tolerance: audit.Choose chooses exact attention or an approximation
-//   - exact attention in memory that does not grow with the tokens: [NewExact]
-//   - linear time: [NewLinear] with a map of package rff; some blocks of keys: package blocks
-//   - measured errors: audit.Measure compares some rows with exact attention
-//   - one token after another: [Batch.NewState] of exact and linear attention
-//   - heads, batches, masks of keys, gradients: [NewBatch]; layers: package layer
+//   - attention within a tolerance: audit.Choose; measured errors: audit.Measure
+//   - exact attention: [NewExact]; linear time: [NewLinear]; some blocks of keys: package blocks
+//   - heads, batches, masks of keys, gradients: [NewBatch]; one token at a time: [Batch.NewState]
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]
-//   - estimates whose mean is exact attention: package estimate; delta rules: package recurrence
+//   - unbiased estimates: package estimate; delta rules: package recurrence; layers: package layer
 //
 // Rows are tokens, and a head is a block of columns. Queries q_i, keys k_j in R^d and values v_j in
 // R^dv, the rows of Q, K and V, give the outputs
@@ -24,6 +21,6 @@
 //	out = s.Step(out, q1, k1, v1) // one token
 //
 // Goroutines may share all attention, but not a State. Results do not depend on GOMAXPROCS.
-// docs/attention.md of this module says which attention suits which input. docs/overflow.md treats
-// overflow, docs/names.md names of PyTorch and ONNX, and docs/laws.md has the references.
+// docs/attention.md says which attention suits which input, docs/overflow.md treats overflow,
+// docs/names.md has names of PyTorch and ONNX, and docs/laws.md the references.
 package performer

@@ -58,9 +58,9 @@ type ExactOptions struct {
 	// key of a sequence that is not padding.
 	Sinks int
 
-	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
-	// keys of its own chunk only. Chunk counts places of queries and keys as Window does, and
-	// cannot be combined with a Window or Sinks.
+	// Chunk, if above zero, divides the tokens of a sequence into chunks of Chunk adjacent places,
+	// and lets a query see the keys of its own chunk only. The field Window defines the places of
+	// queries and keys. A Chunk cannot be combined with a Window or Sinks.
 	Chunk int
 
 	// Bits, which is 0, 3, 4, 8 or 16, is the number of bits of the code in which a [State] keeps

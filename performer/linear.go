@@ -26,12 +26,11 @@ type LinearOptions struct {
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = φ_Q(q_i)ᵀφ_K(k_j).
 //
 // With positive random features of the softmax kernel a Linear is the attention of the Performer
-// [Choromanski et al. 2021]. Goroutines may share a Linear.
-//
-// [NewBatch] treats the results of two calls of [NewLinear] as different attentions, even if the
-// arguments were equal. For Lq queries and Lk keys of dimension d, values of dimension dv and m
-// features, Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory besides dst. The matrix dst
-// of Forward may be q, k or v itself where shapes allow, or disjoint from all three.
+// [Choromanski et al. 2021]. Goroutines may share a Linear. [NewBatch] treats the results of two
+// calls of [NewLinear] as different attentions, even if the arguments were equal. For Lq queries
+// and Lk keys of dimension d, values of dimension dv and m features, Forward takes
+// O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory besides dst. The matrix dst of Forward may be q, k
+// or v itself where shapes allow, or disjoint from all three.
 //
 // With feature maps that are [rff.LogMap]s a normalised output is a weighted average of values, to
 // rounding, unless the logarithm of a feature overflows the type T. With feature maps that are not

@@ -11,8 +11,8 @@ import (
 // zero value of Sequences is one sequence of all rows whose keys are all valid.
 type Sequences struct {
 	// Queries and Keys hold the numbers of queries (rows of q) and of keys (rows of k and v) of
-	// each sequence. Numbers may be zero. Keys may be nil if each sequence has as many keys as
-	// queries. Queries and Keys are nil for one sequence of all rows.
+	// each sequence. Elements of Queries and Keys may be zero. Keys may be nil if each sequence has
+	// as many keys as queries. Queries and Keys are nil for one sequence of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal

@@ -76,7 +76,7 @@ type Codes[T dense.Float] interface {
 	// queries differ in length, if the quantiser has not prepared a query, if queries differ in
 	// Measure, if SearchOptions.Centres is negative, if SearchOptions.Rows fails or writes a row
 	// that is not finite, or if ctx ends. After an error of SearchAll the elements of hits are
-	// undefined. A nil ctx panics.
+	// undefined. SearchAll panics if ctx is nil.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
 	// Within returns, best first, all rows that SearchOptions select and whose inner product or

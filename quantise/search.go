@@ -19,9 +19,9 @@ type SearchOptions[T dense.Float] struct {
 	// all rows of the group.
 	Only, Except []uint64
 
-	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
-	// Searches call Accept only for rows that would enter the list of best rows, possibly twice for
-	// a row, and from several goroutines.
+	// Accept reports whether a search may return the row with the number id. A nil Accept accepts
+	// all rows. Searches call Accept only for rows that would enter the list of best rows, possibly
+	// twice for a row, and from several goroutines.
 	Accept func(id int) bool
 
 	// Rows writes the original vectors of the rows with the numbers ids, which ascend, into dst,

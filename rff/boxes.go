@@ -21,18 +21,21 @@ import (
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// Draw divides the weights of all thresholds into m equal shares, and draws for each sign of a
-// feature one threshold from each share, in random order. Estimates of the kernel by Boxes are
-// unbiased, and feature vectors have the norm 1. The mean squared error of Boxes is 0.10/Features
-// for two points that thresholds of a third of the weight separate. A point with a NaN or infinite
-// coordinate has NaN in all features of Boxes. Transform of Boxes takes O(d + Features) operations
-// for a point of R^d. Backward of Boxes writes 0, because features are constant between thresholds.
+// To choose thresholds for m products of equally many signs, Draw divides the total weight of the
+// thresholds into m equal shares, and draws one threshold from each share for the first sign of the
+// products, in random order, and likewise for the second and the third sign. Estimates of the
+// kernel by Boxes are unbiased, and feature vectors have the norm 1. The mean squared error of
+// Boxes is 0.10/Features for two points that thresholds of a third of the weight separate. A point
+// with a NaN or infinite coordinate has NaN in all features of Boxes. Transform of Boxes takes O(d
+// + Features) operations for a point of R^d. Backward of Boxes writes 0, because features are
+// constant between thresholds.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4
 
 	// Places are indices of thresholds in the matrix K.Thresholds, row by row: one for each feature
-	// of one sign, two for each product of two, three for each of three. Nil Places are drawn.
+	// of one sign, two for each product of two, three for each of three. If Places is nil, Draw
+	// draws the indices.
 	Places []int
 	Src    rand.Source `archive:"-"`
 }

@@ -66,7 +66,7 @@ type DifferentiableLog[T dense.Float] interface {
 // Paired is a map φ of queries with a map ψ of keys, which the method Keys returns: φ(x)ᵀψ(y)
 // estimates the kernel that the method Kernel of φ and of ψ returns. Unless φ is also the map of
 // keys, φ(x)ᵀφ(y) does not estimate the kernel. The method Keys of the map ψ returns φ. A feature
-// map that is not Paired serves for queries and keys.
+// map that is not Paired computes the features of queries and of keys alike.
 type Paired[T dense.Float] interface {
 	Map[T]
 

@@ -23,7 +23,7 @@ import (
 // r_i is the result r of Variances at row i. WithBands makes prediction bands of the ratios of
 // Jackknife, too narrow ones if length-scales were learnt from the rows. Jackknife returns an error
 // where LeaveOneOut returns one, for a weight of 0, and for a ratio of error to standard deviation
-// that is not finite. Cost: as Predict.
+// that is not finite. Jackknife costs as much as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {

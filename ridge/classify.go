@@ -32,7 +32,8 @@ type ClassifyOptions struct {
 	Ratio float64
 
 	// ClassWeights has a factor for each class, which multiplies the weights of the rows of the
-	// class. Nil stands for 1. A factor above 1 raises the probabilities of the class.
+	// class. If ClassWeights is nil, all factors are 1. A factor above 1 raises the probabilities
+	// of the class.
 	ClassWeights []float64
 
 	// Labels has a text for each class, for the file of the classifier; nil means none.

@@ -4,7 +4,7 @@
 //	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω),  λ = σ²/s².
 //
 // σ² is the noise of an output, s² the prior variance, and ω the weight of a row. Package
-// ridge/automl chooses all of them and the map.
+// ridge/automl chooses σ², s² and the feature map φ.
 //
 //	fit rows in memory or in files           Fit
 //	predict, with error bars                 Model.Predict; means alone, far cheaper: Model.Mean

@@ -99,7 +99,7 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 // kernelridge.Fit. From the errors leftOut, Classifier computes the inverse temperature and the
 // mixture of scores of least loss, as Classify does, and returns the loss too. The argument labels
 // of Classifier has the texts of classes as ClassifyOptions.Labels. Classifier returns an error for
-// a zero model, and rows of y that are no indicators.
+// a zero model, and rows of y that are not one 1 among zeros.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
 	if m.phi == nil {
 		return nil, 0, errNoModel

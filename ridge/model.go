@@ -168,9 +168,10 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// For a model with an intercept, LogEvidence is the log density of contrasts of the n targets, with
-// n − 1 for n, and log Σω of row weights ω added in the brackets. On equal rows, feature maps and
-// variances of larger LogEvidence are more likely. LogEvidence is 0 for a model from WithKernel.
+// For a model with an intercept, LogEvidence is the log density of the differences between the n
+// targets: n − 1 stands in place of n, and the sum in brackets has one more term, log Σω, for the
+// weights ω of rows. Of two models of the same rows, the model with the larger LogEvidence explains
+// the targets better. LogEvidence is 0 for a model from WithKernel.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output: Σ λ_i/(λ_i + λ) for

@@ -14,10 +14,24 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Kind is the kind of a column, such as number or date, by the rules of the package.
+// Kind is the kind of a column of a table, and says which columns of numbers (x) the model sees in
+// place of the column:
+//
+//	Constant  the values do not vary                none
+//	Number    nine of ten values are numbers,       x, or log x with Options.Log
+//	          and then all must be
+//	Date      nine of ten values are dates,         days since 1970-01-01 UTC; cosine and sine
+//	          and then all must be                  of the month and of the day of the week
+//	YesNo     two values, half of all rows have     0, or 1 for the second value in the order
+//	          a value that 10 rows have             of texts
+//	Category  half of all rows have a value that    0 or 1 for each value of 10 rows or more,
+//	          10 rows have                          and for all other values if there are some
+//	Text      all other columns                     none
+//	RowNames  the first column without a name,      none
+//	          as R and pandas write it
+//	Skipped   a name in Options.Skip                none
 type Kind string
 
-// Kinds of columns.
 const (
 	Number   Kind = "number"
 	Date     Kind = "date"

@@ -13,32 +13,14 @@
 // number is decimal and finite. A date is 2006-01-02, with or without a time (15:04, 15:04:05)
 // after a T or a space, and a zone (Z, +01:00).
 //
-// Fit determines the kind of each column from the values that are not missing. Rows of the table
-// become points, in these columns:
-//
-//	kind          condition                             columns of points
-//	constant      the values do not vary                none
-//	number        nine of ten values are numbers,       x, or log x with Options.Log
-//	              and then all must be
-//	date          nine of ten values are dates,         days since 1970-01-01 UTC; cosine and sine
-//	              and then all must be                  of the month and of the day of the week
-//	yes/no        two values, half of all rows have     0, or 1 for the second value in the order
-//	              a value that 10 rows have             of texts
-//	category      half of all rows have a value that    0 or 1 for each value of 10 rows or more,
-//	              10 rows have                          and for all other values if there are some
-//	text          all other columns                     none
-//	names of rows the first column without a name,      none
-//	              as R and pandas write it
-//	skipped       Options.Skip                          none
-//
-// If values are missing, a further column of points is 1 for these rows. Options.Category makes a
-// column yes/no or a category without the conditions of other kinds. A missing number, date or
-// yes/no becomes the mean, and a missing category becomes zeros. If no column stands for other
-// values, a value that Fit has not seen becomes the mean in a column of yes/no, and zeros in a
-// category.
-//
-// A target has classes with Options.Classes, or if fewer than half of the values are numbers. A
-// target of classes has no other target beside it. Fit and Score leave out rows without a target.
+// Fit determines the [Kind] of each column from the values that are not missing. A row of the table
+// becomes a point, with the columns that Kind describes. If values of a column are missing, a
+// further column of points is 1 for rows without a value. Options.Category makes a column yes/no or
+// a category without the conditions of other kinds. A missing number, date or yes/no becomes the
+// mean, and a missing category becomes zeros. If no column stands for other values, a value that
+// Fit has not seen becomes the mean in a column of yes/no, and zeros in a category. A target has
+// classes with Options.Classes, or if fewer than half of the values are numbers. A target of
+// classes has no other target beside it. Fit and Score leave out rows without a target.
 // docs/learning.md has an example and the cases in which Fit fails. Rows that depend on each other
 // need Options.Group or Time, and Table.SplitBy.
 package table

@@ -50,7 +50,8 @@ type Importance struct {
 	Loss, StdErr float64
 
 	// Dependence has the points of the partial dependence on the column at values of the table in
-	// the order of X: all values, or 12 quantiles if there are more. A missing value is the last.
+	// the order of X: all values of the column, or 12 quantiles of more than 12 values. The last
+	// Dependence is that of a missing value, if values are missing.
 	Dependence []Dependence
 }
 

@@ -210,7 +210,8 @@ func maybeClasses(name string, y []float64) string {
 // Targets returns the names of the columns that the model predicts.
 func (m *Model) Targets() []string { return slices.Clone(m.targets) }
 
-// Columns returns the columns that the model uses or leaves out.
+// Columns returns, for every column of the table except the targets, how the model encodes the
+// column.
 func (m *Model) Columns() []Column {
 	all := slices.Clone(m.columns)
 	for i := range all {

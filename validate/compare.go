@@ -45,7 +45,7 @@ type Comparison struct {
 // Compare measures one method after another, with other random numbers of src, so that estimates by
 // different methods are independent. Compare measures each method against the kernel that the first
 // map of the method returns by Kernel. Compare returns an error for no methods, and an error of
-// Measure with the name of the method. A nil ctx panics.
+// Measure with the name of the method. Compare panics if ctx is nil.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {

@@ -56,8 +56,8 @@ type Measurement struct {
 //
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
 // 2⁴⁰, a draw that fails or makes a map of another dimension or without Kernel, a nil draw or src,
-// and the end of ctx. A nil ctx panics. NaN or infinite features make the field Z of the Estimate
-// at the pair of points NaN or infinite.
+// and the end of ctx. Measure panics if ctx is nil. NaN or infinite features make the field Z of
+// the Estimate at the pair of points NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {

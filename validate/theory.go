@@ -35,8 +35,9 @@ func (p Prediction) String() string {
 
 // Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair
 // of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory computes a mean
-// squared error over random frequencies, with the distribution and the number of those in the
-// argument w, or in the feature map m if w is nil; the values drawn in w have no influence.
+// squared error over random frequencies, with the distribution and the number of the frequencies in
+// the argument w, or of those in the feature map m if w is nil. The drawn values of the frequencies
+// in w have no influence.
 //
 // Theory knows formulas for maps of package rff over frequencies of package orf:
 //

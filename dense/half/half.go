@@ -5,7 +5,7 @@
 //	Float16    5 bits     10 bits    65504     2⁻¹⁴              2⁻¹¹
 //	BFloat16   8 bits     7 bits     3.4e38    2⁻¹²⁶             2⁻⁸
 //
-// This module does not compute in these formats: Decode numbers, and Encode the results.
+// This module does not compute in numbers of 16 bits: Decode numbers, and Encode the results.
 //
 //	k := dense.TensorOf(b, h, l, d, half.Decode[float32](nil, stored)) // stored is a []half.Float16
 //	out := half.Encode[half.Float16](nil, r.Out.Data)

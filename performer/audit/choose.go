@@ -16,12 +16,12 @@ import (
 // ChooseOptions adjusts [Choose]. The zero ChooseOptions, with all defaults, is a good choice.
 type ChooseOptions struct {
 	// Confidence is the statistical confidence with which a chosen approximation has an error
-	// within the tolerance, above 0 and at most 0.999. Zero means 0.95.
+	// within the tolerance, above 0 and at most 0.999. A Confidence of 0 stands for 0.95.
 	Confidence float64
 
 	// Calls is the number of calls of the chosen attention that the caller will make: a search that
 	// finds an approximation costs no more than the approximation is predicted to save in so many
-	// Calls. Zero means 1.
+	// Calls. Calls of 0 stands for 1.
 	Calls int
 
 	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. A
@@ -29,8 +29,9 @@ type ChooseOptions struct {
 	// With a Budget of at least 4, Choose compares attention over blocks of keys and in 8 bits with
 	// exact attention in all rows, up to 16,384, instead of samples, and a search may spend all of
 	// the Budget. The error of an attention that Choose has chosen with all rows may be just within
-	// the tolerance on these rows: on the other half of the tokens of six heads of SmolLM2, 5 of 24
-	// choices were above, by up to 14 %. Zero means ½.
+	// the tolerance on the rows of the choice, and above on others: on the other half of the tokens
+	// of six heads of SmolLM2, 5 of 24 choices were above, by up to 14 %. A Budget of 0 stands for
+	// ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
@@ -75,7 +76,7 @@ func sampledRows(rows int, budget float64, sweeps bool) int {
 // Choose returns an error for a tolerance that is not positive and finite, a softmax.Scale that is
 // not finite, a nil src, an option out of range, a q without rows, and shapes of q, k and v that do
 // not fit. If the context ctx ends, Choose returns the error of ctx before the next block of rows
-// of exact attention or the next approximation. A nil ctx panics.
+// of exact attention or the next approximation. Choose panics if ctx is nil.
 func Choose[T dense.Float](ctx context.Context, softmax performer.Softmax, q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error

@@ -12,7 +12,7 @@
 //
 // [Choose] returns the cheapest approximation that it finds within a tolerance, or exact attention.
 // By default, a search that finds nothing costs at most half a call of exact attention. The chosen
-// attention serves later calls with queries and keys of the same kind.
+// attention serves later calls with queries and keys distributed like q and k.
 //
 //	c, err := audit.Choose(ctx, performer.Softmax{}, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)

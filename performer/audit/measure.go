@@ -15,11 +15,11 @@ import (
 // Options adjusts [Measure].
 type Options struct {
 	// Rows is the number of rows of the queries q that Measure samples for each head; Measure
-	// samples all rows if q has fewer. Zero means 64.
+	// samples all rows if q has fewer. Rows of 0 stands for 64.
 	Rows int
 
 	// Confidence is the statistical confidence of the intervals of errors in a [Report] and of the
-	// bound [Report.Worse], above 0 and at most 0.999. Zero means 0.95.
+	// bound [Report.Worse], above 0 and at most 0.999. A Confidence of 0 stands for 0.95.
 	Confidence float64
 }
 
@@ -47,7 +47,7 @@ type Options struct {
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in
 // Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If the
 // context ctx ends, which Measure checks between blocks of exact rows and between approximations,
-// Measure returns the error of ctx and the Reports that are complete. A nil ctx panics.
+// Measure returns the error of ctx and the Reports that are complete. Measure panics if ctx is nil.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{q, k, v}
 	switch any(*new(T)).(type) {

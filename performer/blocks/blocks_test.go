@@ -81,7 +81,7 @@ func testExact[T dense.Float](t *testing.T) {
 	}
 }
 
-// A few keys or values much larger than the others, with weights of nearly zero, leave the errors of
+// A few keys or values far larger than the others, with weights of nearly zero, leave the errors of
 // rounding to 8 bits as they are without them.
 func TestOutliers(t *testing.T) { densetest.Both(t, testOutliers[float32], testOutliers[float64]) }
 

@@ -8,10 +8,11 @@
 //
 // Queries and keys are divided into blocks of 64. For each block of queries, four queries compute
 // the weights of all their keys: number 8, 24, 40 and 56 of the block, or, causal, the first of the
-// block, and those 16, 32 and 48 places before it. The blocks of keys, ordered by their mean share
-// of these weights, are read until the share of the blocks left out is at most Threshold. Causal
-// queries also read the first block of keys, and their own block. The first 128 causal queries,
-// blocks of fewer than 9 queries, and blocks of queries whose weights are not finite read all keys.
+// block, and those 16, 32 and 48 places before it. Attention reads the blocks of keys with the
+// largest mean shares of the weights of the four queries, as many as leave out a share of at most
+// Threshold. Causal queries also read the first block of keys, and their own block. The first 128
+// causal queries, blocks of fewer than 9 queries, and blocks of queries whose weights are not
+// finite read all keys.
 //
 // No bound of the error is known in advance: a query may need a key that the four queries do not
 // need. audit.Choose measures errors, and chooses the Threshold of a head. Queries or keys in no

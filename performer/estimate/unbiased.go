@@ -37,7 +37,7 @@ type UnbiasedOptions struct {
 	// Frequencies is the joint distribution of d random frequencies in R^d that are drawn together.
 	// Each frequency should have the distribution N(0, I), as in orf.IID and orf.GramSchmidt; in
 	// orf.Hadamard and orf.Givens each frequency has only nearly this distribution, and estimates
-	// have a bias. Nil means orf.GramSchmidt.
+	// have a bias. Nil Frequencies stand for orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
 	// MaxCost is the largest mean cost of a call of Estimate, including Pilot, relative to exact
@@ -54,23 +54,21 @@ type UnbiasedOptions struct {
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
 // With the output of softmax attention, Unbiased estimates a standard error for each element of the
-// estimated output.
-//
-// An estimate is the mean of R independent random estimates, called replicates. A replicate is the
-// ratio Y₀ of the numerator and the denominator of attention, estimated with m₀ positive random
-// features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is minus the bias of
-// Y₀ [Blanchet & Glynn 2015]. With too few features, most of the variance may come from events that
-// are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a sufficient number.
+// estimated output. An estimate is the mean of R independent random estimates, called replicates. A
+// replicate is the ratio Y₀ of the numerator and the denominator of attention, estimated with m₀
+// positive random features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is
+// minus the bias of Y₀ [Blanchet & Glynn 2015]. With too few features, most of the variance may
+// come from events that are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a
+// sufficient number.
 //
 // Each replicate of an estimate has a finite variance and a finite mean cost: m₀ random features
 // for a ratio, and 4.4·m₀ more on average for a correction, for m₀ Features. Use Unbiased if many
 // estimates are averaged, so that a bias would remain after the noise has averaged out. For a
 // single output, performer.Linear with the features of rff.SoftmaxOptimal nearly always has a
 // smaller mean squared error than an Unbiased of equal cost. An estimate may leave the convex hull
-// of the values, because the random corrections of the bias may have either sign.
-//
-// Exact attention is cheaper than Unbiased up to some ten thousand tokens: Pilot and Estimate
-// return [ErrCost] unless UnbiasedOptions.MaxCost allows a higher cost.
+// of the values, because the random corrections of the bias may have either sign. Exact attention
+// is cheaper than Unbiased up to some ten thousand tokens: Pilot and Estimate return [ErrCost]
+// unless UnbiasedOptions.MaxCost allows a higher cost.
 //
 // An Unbiased draws from its random source at every call, so that goroutines must not share an
 // Unbiased. Two Unbiased with equal options and seeds give equal results for equal calls, bit for

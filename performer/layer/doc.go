@@ -15,8 +15,8 @@
 //
 // The position of a token is the number of tokens before it in its sequence or State.
 // [MultiHead.WithPositions] sets any positions. Weights of 16 bits, which Read keeps, halve the
-// time of a step of few tokens. Outputs have the bits of a layer with the same numbers of type T,
-// and gradients need weights of type T. [Linear], [RMSNorm], [GatedSiLU] and [LogSumExp] are the
-// other parts of a model. docs/names.md of this module has the options of published models, and
-// docs/laws.md the references.
+// time of a step of few tokens. The outputs equal, bit for bit, those of a layer with the weights
+// converted to type T. Gradients need weights of type T. [Linear], [RMSNorm], [GatedSiLU] and
+// [LogSumExp] are the other parts of a model. docs/names.md of this module has the options of
+// published models, and docs/laws.md the references.
 package layer

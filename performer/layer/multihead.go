@@ -44,7 +44,7 @@ type Options struct {
 	// Rotary are the options of the rotary positions of queries and keys. A nil Rotary means no
 	// rotary positions. Counted from 0, key j of a sequence has the position j, query i the
 	// position Past + i with the number Past of [performer.Sequences], and token i of a
-	// [performer.State] the position i. [MultiHead.WithPositions] sets other positions.
+	// [performer.State] the position i. [MultiHead.WithPositions] sets the position of every token.
 	Rotary *RotaryOptions
 
 	// Epsilon is ε in the root mean square norms x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε) of queries and

@@ -15,10 +15,12 @@ import (
 // RotaryOptions are the options of rotary positions (RoPE). The zero RotaryOptions rotates all d
 // coordinates of a head, in pairs of coordinates i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
-	// The first Dim coordinates of a head rotate; Dim is even. Zero means all coordinates.
+	// The first Dim coordinates of a head rotate; Dim is even. A zero Dim stands for all
+	// coordinates.
 	Dim int
 
-	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. Zero means 10000.
+	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. A zero Base stands for
+	// 10000.
 	Base float64
 
 	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
@@ -31,7 +33,8 @@ type RotaryOptions struct {
 	// zeros, 24 ones and 24 twos. Nil Axes stand for one axis.
 	Axes []int
 
-	// Scaling changes rotary angles for contexts longer than in training. Nil means no change.
+	// Scaling changes rotary angles for contexts longer than in training. A nil Scaling leaves the
+	// angles as they are.
 	Scaling RotaryScaling
 }
 

@@ -1,8 +1,9 @@
 // Package recurrence computes attention as a recurrence, as ONNX's LinearAttention: each token
 // updates a state matrix by a rule, and the query of the token reads the matrix.
 //
-// A head of keys has the state S (dk×dv). A [Rule] updates S with a token of key k, value v, decay
-// g and strength β. The query q of the token then gives the output scale·Sᵀq:
+// Each head of keys has a state matrix S (dk×dv). A [Rule] says how a token of key k, value v,
+// decay g and strength β changes the state S. After the token has changed S, the query q of the
+// token gives the output scale·Sᵀq:
 //
 //	linear:       S ← S + k·vᵀ
 //	gated:        S ← e^g∘S + k·vᵀ

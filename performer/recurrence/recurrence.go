@@ -56,7 +56,7 @@ type Options struct {
 
 	Rule Rule
 
-	// Scale multiplies the outputs. Zero means dk^−½.
+	// Scale multiplies the outputs. A zero Scale stands for dk^−½.
 	Scale float64
 
 	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of

@@ -97,7 +97,8 @@ type Options[T dense.Float] struct {
 	// Measure is the function of a row and a query by which searches rank rows.
 	Measure quantise.Measure
 
-	// Bits is the mean number of bits per number of a row, between 1/8 and 8. Zero means 4.
+	// Bits is the mean number of bits per number of a row, between 1/8 and 8. Bits of 0 stands for
+	// 4.
 	Bits float64
 
 	// KeepRows keeps the rows in memory and in files, so that searches return exact values.
@@ -117,8 +118,9 @@ type Options[T dense.Float] struct {
 // misses a row, and possibly a function that reads original rows, so that searches return exact
 // values. A nil *SearchOptions stands for the zero SearchOptions.
 type SearchOptions[K ID, T dense.Float] struct {
-	// Accept reports whether a search may return the row with the given id. Nil accepts all rows. A
-	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.
+	// Accept reports whether a search may return the row with the given id. A nil Accept accepts
+	// all rows. A search calls Accept for few rows, possibly twice for a row, and from several
+	// goroutines.
 	Accept func(id K) bool
 
 	// Rows writes the rows with the given ids into dst, which is len(ids)×d, for exact values. A

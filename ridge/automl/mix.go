@@ -34,7 +34,7 @@ func (c *candidate) judge() {
 				sum += c.rows.Weights[i] * c.rows.Y.At(i, j)
 				all += c.rows.Weights[i] * f
 			}
-			if g.logs { // The mean of targets over predictions is far off if one prediction is too small.
+			if g.logs { // the mean of targets over predictions is far off if one prediction is too small
 				b.Factor = sum / all
 				for at := range n {
 					c.held.Row(at)[j] *= b.Factor

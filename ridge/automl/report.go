@@ -19,8 +19,9 @@ type Trial struct {
 	// Score is the root mean square error at held-out rows, or, for classes, the log-loss, and NaN
 	// if Err is not nil. With several outputs, Score is the root mean square of the prediction
 	// errors, each divided by the standard deviation of the targets of the output. In samples of
-	// more than 600 rows, the Score of a family that is far worse is the error at a third of the
-	// held-out rows, of fits to half of the other rows.
+	// more than 600 rows, Fit first compares families at a third of the held-out rows, by fits to
+	// half of the other rows. A family that is far worse than the best is not fitted again, and
+	// keeps the Score of this comparison.
 	Score  float64
 	Weight float64 // of the functions of the family in the mixture
 	Err    error

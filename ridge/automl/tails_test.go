@@ -107,8 +107,8 @@ func (r read) Blocks() iter.Seq2[ridge.Block[float64], error] {
 	return r.Rows.Blocks()
 }
 
-// Rows beyond the sample are read for the sample, for a fit with normal noise, and for each fit with
-// weights.
+// Rows beyond the sample are read for the sample, for a fit with normal noise, and for each fit
+// with weights.
 func TestHeavyTailsOfManyRows(t *testing.T) {
 	noise := func(rng *rand.Rand) float64 { return 5 * studentNoise(rng) }
 	rows, other := waves[float64](9000, 1, noise), waves[float64](1000, 77, noNoise)

@@ -11,6 +11,6 @@
 // the kernel, its length-scales and λ by errors at rows left out.
 //
 // The error of a function reports nil kernels and sources, NaN and infinite numbers, shapes that do
-// not fit, options out of range, sizes beyond memory, and the end of ctx; a nil ctx panics.
-// docs/regression.md has the method, its cost, and the references.
+// not fit, options out of range, sizes beyond memory, and the end of ctx; functions panic if ctx is
+// nil. docs/regression.md has the method, its cost, and the references.
 package kernelridge

@@ -209,7 +209,8 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 func widen(lo, hi float64, log bool) (float64, float64) {
 	const part = 0.06
 	if log {
-		r := max(math.Exp(part*(math.Log(hi)-math.Log(lo))), 1+1e-9) // the logarithms of the ends differ
+		// The logarithms of the ends differ.
+		r := max(math.Exp(part*(math.Log(hi)-math.Log(lo))), 1+1e-9)
 		if hi == lo {
 			r = 1.5
 		}

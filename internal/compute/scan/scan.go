@@ -2,10 +2,9 @@
 // sequence of 64-bit words in blocks of 8 words, of which the last may be shorter. A block of w
 // words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
 // counted from the lowest bits, is the code of element j·2w + l of the block. Elements beyond the
-// end have code 0. The digits of a query are bytes in the order of the codes.
-//
-// Keys and values are rows of codes of 4 or 8 bits with scales. Scores are products times the
-// scales and the step of the query, and weighted sums are those of Sums:
+// end have code 0. The digits of a query are bytes in the order of the codes. Keys and values are
+// rows of codes of 4 or 8 bits with scales. Scores are products times the scales and the step of
+// the query, and weighted sums are those of Sums:
 //
 //	step := Round(whole, query, width)
 //	Digits(digits, whole, words, width)
@@ -15,16 +14,14 @@
 //	Collect(dst, sums, words, width)
 //
 // Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits
-// are those of one call if every slice but the last has a multiple of GroupRows rows.
-//
-// Keys and values of 3 bits are groups of 64 rows, which WidenThree writes as rows of 4 bits.
+// are those of one call if every slice but the last has a multiple of GroupRows rows. Keys and
+// values of 3 bits are groups of 64 rows, which WidenThree writes as rows of 4 bits.
 //
 // Codes of 1 bit have two kernels. Products reads rows one by one: a search adds and removes single
 // rows, looks at listed rows, and compares several queries with rows that it reads once. A stream
 // closes 64 rows together, and one query reads all of them in order. So SignScores reads the signs
 // of 64 rows coordinate by coordinate, and looks up the sums of four elements of the query in
 // tables in registers: 0.33 ns a row at d = 64 and 2.79 at d = 768, for 1.97 and 7.27 of Products.
-//
 // All sums are sums of integers, so that results are the same in every tier.
 package scan
 
