@@ -175,7 +175,7 @@ func TestTopKFindsNeedles(t *testing.T) {
 func testNeedles[T dense.Float](t *testing.T) {
 	const d, n, trials = 32, 1200, 100
 	rng := rand.New(densetest.Source(805))
-	for _, bits := range []int{0, 4} {
+	for _, bits := range []int{0, 3, 4, 8, 16} {
 		k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
 		found := 0
 		for range trials {
@@ -276,7 +276,7 @@ func testTopKOfOddTokens[T dense.Float](t *testing.T) {
 		"a far key in each group":   {func(k, _ dense.Matrix[T]) { everyRow(k, 60, 30) }, 0.3},
 		"a far value in each group": {func(_, v dense.Matrix[T]) { everyRow(v, 60, 30) }, 0.5},
 	} {
-		for _, bits := range []int{0, 8} {
+		for _, bits := range []int{0, 3, 4, 8, 16} {
 			rng := rand.New(densetest.Source(807))
 			q, k, v := densetest.Normal[T](rng, 8, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0.5, 1)
 			c.change(k, v)
