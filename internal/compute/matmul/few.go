@@ -96,7 +96,11 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 		panels, ahead = max((whole-from)/k.lanes, 1), aheadBy(fewAhead, p.b.rows*size, p.b.stride*size)
 	}
 	strips := (p.c.rows + len(k.dots) - 1) / len(k.dots)
+	twoPanels := panels == 1 && p.c.rows == 1 && p.inPlace(p.b.rows) // as chains of sums side by side
 	for at := from; at < to; at += panels * k.lanes {
+		if twoPanels {
+			panels = min(max((whole-at)/k.lanes, 1), 2)
+		}
 		beta := p.beta
 		for block := 0; block < p.b.rows; block += depth {
 			n := min(depth, p.b.rows-block)

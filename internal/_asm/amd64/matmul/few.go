@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -17,29 +18,60 @@ func (m machine) dotRows() int { return min(8, len(m.vectors)-m.Lanes()-2) }
 var formats = []string{"Half", "BFloat"}
 
 // dot writes products of so many rows of A with panels of rows of B, a row for each lane. Squares
-// of B are transposed in registers: elements of 16 bits as pairs, which are widened afterwards, for
-// a k that is a multiple of twice the lanes. Elements without a format are of type T.
+// of B are transposed in registers: elements of 16 bits as pairs or words, which are widened
+// afterwards, for a k that is a multiple of twice the lanes. Elements without a format are of type T.
 func (m machine) dot(rows int, format string) {
 	n, element, shift := m.Lanes(), "T", m.Shift()
 	if format != "" {
 		element, shift = "uint16", 1
 	}
-	together := m.Width() >> shift
 	m.Begin(fmt.Sprintf("dot%s%d", format, rows), "(k int, a left[T], b right["+element+"], c target[T], alpha, beta T, panels int)",
 		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B, for adjacent elements of rows.", rows, n))
+	if rows == 1 && format != "" && !m.Wide {
+		// Each sum of a single chain of sums would wait for the sum before.
+		CMPQ(amd64.Number("panels"), U8(2))
+		JLT(LabelRef("panel"))
+		two := m
+		two.suffix = "2"
+		Label("pair")
+		two.dotPanels(rows, 2, shift, format)
+		SUBQ(U8(2), amd64.Number("panels"))
+		JZ(LabelRef("end"))
+		CMPQ(amd64.Number("panels"), U8(2))
+		JGE(LabelRef("pair"))
+	}
 	Label("panel")
-	m.expect(rows, 1)
+	m.dotPanels(rows, 1, shift, format)
+	DECQ(amd64.Number("panels"))
+	JNZ(LabelRef("panel"))
+	Label("end")
+	amd64.End()
+}
+
+// dotPanels multiplies rows of A by panels side by side: one, or two if there is one row of A and
+// elements have a format. The elements of B have 1<<shift bytes.
+func (m machine) dotPanels(rows, panels, shift int, format string) {
+	n, together := m.Lanes(), m.Width()>>shift
+	m.expect(rows, panels)
 	k, stride, row := amd64.Argument("k"), amd64.Argument("b.row"), m.step("a.row")
 	SHLQ(U8(shift), stride)
-	b, a := m.rowsOf(amd64.Argument("b.first"), stride, n), m.rowsOf(amd64.Argument("a.first"), row, rows)
-	sums, square, free := m.vectors[:rows], m.vectors[rows:rows+n], m.vectors[rows+n:]
+	b := [][]Register{m.rowsOf(amd64.Argument("b.first"), stride, n)}
+	if panels == 2 {
+		second := amd64.Argument("b.panel")
+		SHLQ(U8(shift), second)
+		ADDQ(amd64.Number("b.first"), second)
+		b = append(b, m.rowsOf(second, stride, n))
+	}
+	a := m.rowsOf(amd64.Argument("a.first"), row, rows)
+	chains := rows * panels
+	sums, square, free := m.vectors[:chains], m.vectors[chains:chains+n], m.vectors[chains+n:]
 	spare, factors := free[:1], free[1:]
 	for _, s := range sums {
 		m.Clear(s)
 	}
 	third := amd64.Triple(stride)
 	count := 0
-	add := func(x Op, l int) {
+	add := func(x Op, l int, sums []VecPhysical) {
 		for i, s := range sums {
 			from := m.at(a, row, i)
 			from.Disp = l * m.Size
@@ -53,64 +85,100 @@ func (m machine) dot(rows int, format string) {
 			count++
 		}
 	}
-	Label("loop")
+	Label("loop" + m.suffix)
 	if format == "" {
 		CMPQ(k, U8(n))
 		JLT(LabelRef("rest"))
 	}
-	for i, v := range square {
-		m.Move(m.at(b, stride, i), v)
-	}
-	next := GP64()
-	MOVQ(b[0], next)
-	ADDQ(amd64.Number("b.ahead"), next)
-	for i := range n {
-		if i > 0 && i%3 == 0 {
-			ADDQ(third, next)
+	for p := range panels {
+		for i, v := range square {
+			m.Move(m.at(b[p], stride, i), v)
 		}
-		PREFETCHT1(m.at([]Register{next}, stride, i%3))
-	}
-	Label("square")
-	columns, left := m.Transpose(square, spare)
-	for l, x := range columns {
-		if format != "" {
-			m.widenPairs(x, left[0], format)
-			add(left[0], 2*l)
-			add(x, 2*l+1)
-			continue
+		next := GP64()
+		MOVQ(b[p][0], next)
+		ADDQ(amd64.Number("b.ahead"), next)
+		for i := range n {
+			if i > 0 && i%3 == 0 {
+				ADDQ(third, next)
+			}
+			PREFETCHT1(m.at([]Register{next}, stride, i%3))
 		}
-		if l > 0 {
-			CMPQ(k, U8(l))
-			JEQ(LabelRef("done"))
+		if format == "" {
+			Label("square")
 		}
-		add(x, l)
-	}
-	for _, p := range b {
-		ADDQ(U32(m.Width()), p)
+		products := sums[p*rows:][:rows]
+		switch {
+		case format == "Half" && !m.Wide:
+			words, wide := transposeWords(square, spare[0])
+			for l := range together {
+				from := words[l%n].AsX()
+				if l >= n {
+					from = wide.AsX()
+					VEXTRACTI128(U8(1), words[l-n], from)
+				}
+				VCVTPH2PS(from, wide)
+				add(wide, l, products)
+			}
+		case format != "":
+			pairs, left := m.Transpose(square, spare)
+			for l, x := range pairs {
+				m.widenPairs(x, left[0], format)
+				add(left[0], 2*l, products)
+				add(x, 2*l+1, products)
+			}
+		default:
+			columns, _ := m.Transpose(square, spare)
+			for l, x := range columns {
+				if l > 0 {
+					CMPQ(k, U8(l))
+					JEQ(LabelRef("done"))
+				}
+				add(x, l, products)
+			}
+		}
+		for _, p := range b[p] {
+			ADDQ(U32(m.Width()), p)
+		}
 	}
 	for _, p := range a {
 		ADDQ(U32(together*m.Size), p)
 	}
 	SUBQ(U32(together), k)
-	JG(LabelRef("loop"))
+	JG(LabelRef("loop" + m.suffix))
 	if format == "" {
 		JMP(LabelRef("done"))
 		Label("rest")
 		mask := m.Mask(k, spare[0])
 		for i, v := range square {
-			m.LoadMasked(mask, m.at(b, stride, i), v)
+			m.LoadMasked(mask, m.at(b[0], stride, i), v)
 		}
 		JMP(LabelRef("square"))
 		Label("done")
 	}
-	m.finish(rows, 1, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))
-	ADDQ(U32(m.Width()), amd64.Number("c.first"))
+	m.finish(rows, panels, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))
+	ADDQ(U32(panels*m.Width()), amd64.Number("c.first"))
 	panel := amd64.Argument("b.panel")
-	SHLQ(U8(shift), panel)
+	SHLQ(U8(shift+panels-1), panel)
 	ADDQ(panel, amd64.Number("b.first"))
-	DECQ(amd64.Number("panels"))
-	JNZ(LabelRef("panel"))
-	amd64.End()
+}
+
+// transposeWords transposes eight rows of eight words in each half of the registers. It returns the
+// columns, and the register that is free then.
+func transposeWords(x []VecPhysical, free VecPhysical) ([]VecPhysical, VecPhysical) {
+	x = slices.Clone(x)
+	for _, s := range []struct {
+		h         int
+		low, high func(ops ...Op)
+	}{{1, VPUNPCKLWD, VPUNPCKHWD}, {2, VPUNPCKLDQ, VPUNPCKHDQ}, {4, VPUNPCKLQDQ, VPUNPCKHQDQ}} {
+		for i := range x {
+			if i&s.h == 0 {
+				s.low(x[i+s.h], x[i], free)
+				s.high(x[i+s.h], x[i], x[i+s.h])
+				x[i], free = free, x[i]
+			}
+		}
+	}
+	return []VecPhysical{x[0], x[4], x[2], x[6], x[1], x[5], x[3], x[7]}, free
 }
 
 // widenPairs widens the first elements of pairs of 16 bits to first, and the second in place.
@@ -120,21 +188,12 @@ func (m machine) widenPairs(pairs, first VecPhysical, format string) {
 		VPSLLD(U8(16), pairs, first)
 		VPSRLD(U8(16), pairs, pairs)
 		VPSLLD(U8(16), pairs, pairs)
-	case m.Wide:
+	default:
 		VPMOVDW(pairs, first.AsY())
 		VPSRLD(U8(16), pairs, pairs)
 		VPMOVDW(pairs, pairs.AsY())
 		VCVTPH2PS(first.AsY(), first)
 		VCVTPH2PS(pairs.AsY(), pairs)
-	default: // the elements become words with signs, which are packed without a change
-		VPSLLD(U8(16), pairs, first)
-		VPSRAD(U8(16), first, first)
-		VPSRAD(U8(16), pairs, pairs)
-		VPACKSSDW(pairs, first, first)
-		VPERMQ(U8(0xd8), first, first)
-		VEXTRACTI128(U8(1), first, pairs.AsX())
-		VCVTPH2PS(first.AsX(), first)
-		VCVTPH2PS(pairs.AsX(), pairs)
 	}
 }
 

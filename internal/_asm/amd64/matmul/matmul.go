@@ -14,13 +14,14 @@ type machine struct {
 	amd64.Machine
 	rows    int
 	vectors []VecPhysical
+	suffix  string // of labels, if a kernel has the same code twice
 }
 
 // Write writes all kernels.
 func Write() {
 	Package("github.com/seed-feabd252/randfeat/internal/compute/matmul")
 	for _, general := range amd64.Machines {
-		m := machine{general, 6, general.Registers()}
+		m := machine{Machine: general, rows: 6, vectors: general.Registers()}
 		if m.Wide {
 			m.rows = 8 // with 14 rows, products take the same time
 		}

@@ -118,7 +118,7 @@ func (m machine) finish(rows, vectors int, sums []VecPhysical, mask Op) {
 		MOVQ(amd64.Number("beta"), bits)
 		SHLQ(U8(1), bits)
 	}
-	JZ(LabelRef("store"))
+	JZ(LabelRef("store" + m.suffix))
 	m.Fill(amd64.Number("beta"), beta)
 	from := GP64()
 	MOVQ(c, from)
@@ -130,19 +130,19 @@ func (m machine) finish(rows, vectors int, sums []VecPhysical, mask Op) {
 		}
 		ADDQ(stride, from)
 	}
-	Label("store")
+	Label("store" + m.suffix)
 	if m.Wide {
 		m.storeAll(rows, vectors, c, stride, sums, mask)
 		return
 	}
 	// AMD processors take many cycles for each masked store.
 	CMPQ(amd64.Number("c.last"), U32(m.Lanes()))
-	JNE(LabelRef("part"))
+	JNE(LabelRef("part" + m.suffix))
 	m.storeAll(rows, vectors, c, stride, sums, nil)
-	JMP(LabelRef("stored"))
-	Label("part")
+	JMP(LabelRef("stored" + m.suffix))
+	Label("part" + m.suffix)
 	m.storeAll(rows, vectors, c, stride, sums, mask)
-	Label("stored")
+	Label("stored" + m.suffix)
 }
 
 // storeAll writes the sums of all rows to c. A mask other than nil has the elements of the last
