@@ -18,7 +18,7 @@ import (
 // are the directions. Bands divide the coordinates.
 type spectrum struct {
 	Mean       []float64             // nil if nothing is subtracted; otherwise D·mean = 0
-	Directions dense.Matrix[float32] `archive:"rotation"` // d×d
+	Directions dense.Matrix[float32] `archive:"rotation"` // d'×d
 	Bands      []band
 }
 
@@ -34,10 +34,10 @@ type band struct {
 }
 
 func (s *spectrum) check(d int) error {
-	if s.Directions.Rows != d || s.Directions.Cols != d || s.Mean != nil && len(s.Mean) != d {
+	if s.Directions.Rows != learnedOrder(d) || s.Directions.Cols != d || s.Mean != nil && len(s.Mean) != d {
 		return fmt.Errorf("quantise: %d×%d directions and a mean of %d elements for d = %d", s.Directions.Rows, s.Directions.Cols, len(s.Mean), d)
 	}
-	for i := range d {
+	for i := range s.Directions.Rows {
 		for _, v := range s.Directions.Row(i) {
 			if !(math.Abs(float64(v)) <= 1.001) {
 				return fmt.Errorf("quantise: direction %d has the element %v", i, v)
@@ -58,13 +58,13 @@ func (s *spectrum) check(d int) error {
 		for _, v := range []float64{b.Step, b.Unit, b.Share, b.Noise, b.Weight} {
 			within = within && v >= least && v <= most
 		}
-		if !within || b.Size < 1 || b.Size > d-sum || b.Bits < 0 || b.Bits > 8 {
+		if !within || b.Size < 1 || b.Size > s.Directions.Rows-sum || b.Bits < 0 || b.Bits > 8 {
 			return fmt.Errorf("quantise: band %d is %+v", k, b)
 		}
 		sum += b.Size
 	}
-	if sum != d || s.Bands[0].Bits == 0 {
-		return fmt.Errorf("quantise: bands of %d coordinates for d = %d, and one with bits at first", sum, d)
+	if sum != s.Directions.Rows || s.Bands[0].Bits == 0 {
+		return fmt.Errorf("quantise: bands of %d coordinates for d = %d, and one with bits at first", sum, s.Directions.Rows)
 	}
 	return nil
 }
@@ -303,7 +303,7 @@ func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 // Every product and every sum is rounded, so that the bits are the same on every processor.
 type directions[T dense.Float] struct{ rows, columns dense.Matrix[T] } // D and Dᵀ
 
-func directionsOf[T dense.Float](d dense.Matrix[float32]) directions[T] {
+func directionsOf[T, S dense.Float](d dense.Matrix[S]) directions[T] {
 	rows := dense.Copy(dense.New[T](d.Rows, d.Cols), d)
 	return directions[T]{rows, dense.Transpose(dense.Matrix[T]{}, rows)}
 }
@@ -337,11 +337,11 @@ func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], err
 	if err := s.check(d); err != nil {
 		return nil, err
 	}
-	c := &coder[T]{options: opts, in: d, out: d, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean}
+	c := &coder[T]{options: opts, in: d, out: s.Directions.Rows, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean}
 	c.spectrum = s
 	c.bands = bandsOf(s.Bands)
 	c.digits = c.bands.parts
-	q := &quantiser[T]{coder: c, layout: opts.learnedLayout(d, s)}
+	q := &quantiser[T]{coder: c, layout: opts.learnedLayout(s)}
 	if s.Mean != nil {
 		v := make([]T, d)
 		for i, m := range s.Mean {
@@ -350,7 +350,7 @@ func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], err
 		q.centres = []centre[T]{{vector: v, square: 2 * vecmath.HalfSquaredNorm(v)}}
 	}
 	c.theory = sync.OnceValue(func() codelaw.Moments {
-		return codelaw.Moments{Along: 1, AlongSquare: 1, Square: 1 + float64(d-1)*c.bands.typical}
+		return codelaw.Moments{Along: 1, AlongSquare: 1, Square: 1 + float64(c.out-1)*c.bands.typical}
 	})
 	return q, nil
 }

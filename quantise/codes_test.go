@@ -260,11 +260,11 @@ func TestShapesPanic(t *testing.T) {
 // Small dimensions are padded; a law is missing only where the documentation says so.
 func TestSmallDimensions(t *testing.T) {
 	for d := 1; d < 40; d++ {
-		for _, o := range options(1, 2) {
+		for _, o := range options(1, 2, 4, 8) {
 			q := newQuantiser[float32](t, d, o)
 			in, out := q.Dims()
 			assert.Equal(t, d, in)
-			assert.GreaterOrEqual(t, out, max(4, d))
+			assert.GreaterOrEqual(t, out, max(64/int(o.Bits), d))
 			mean, variance := q.Theory(0.5)
 			assert.Equal(t, 0.5, mean)
 			assert.Equal(t, o.Bits > 1 && out < 32, math.IsNaN(variance), "%v, d' = %d", o, out)

@@ -111,7 +111,7 @@ func ExampleQuantiser_WithCentres() {
 		fmt.Printf("row %d: %.1f ± %.1f\n", hit.ID, hit.Value, hit.StdErr)
 	}
 	// Output:
-	// row 124: 16.2 ± 2.0
+	// row 124: 16.2 ± 7.0
 	// row 124: 16.4 ± 0.3
 }
 

@@ -12,6 +12,12 @@ import (
 // Rotate gives a quantiser another rotation.
 func Rotate[T dense.Float](public Quantiser[T], r rotation[T]) { public.(*quantiser[T]).rotation = r }
 
+// DrawRotation gives a quantiser another rotation of New.
+func DrawRotation[T dense.Float](public Quantiser[T], src rand.Source) {
+	q := public.(*quantiser[T])
+	q.rotation, _ = rotationOf[T](q.in, q.out, src)
+}
+
 // Haar is a uniformly random rotation of R^d, restricted to the space of the first axes. Draw makes
 // another one.
 type Haar struct {

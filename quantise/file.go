@@ -204,7 +204,7 @@ func (f *file) layout() (l layout, err error) {
 		if err != nil {
 			return l, err
 		}
-		order, err := orderOf(f.D)
+		order, err := opts.order(f.D)
 		return opts.layout(max(order, 1)), err
 	}
 	switch {
@@ -217,7 +217,7 @@ func (f *file) layout() (l layout, err error) {
 	if err := cmp.Or(f.Options.checkLearned(), s.check(f.D)); err != nil {
 		return l, err
 	}
-	l = f.Options.learnedLayout(f.D, s)
+	l = f.Options.learnedLayout(s)
 	if most := f.Options.learnedWords(f.D); l.words > most {
 		return l, fmt.Errorf("quantise: bands of %d words, want at most %d for Bits = %v", l.words, most, f.Options.Bits)
 	}

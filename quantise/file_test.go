@@ -110,7 +110,7 @@ func changed(t *testing.T, data []byte, change func(f *safetensors.File)) []byte
 //
 //ci:portable
 func TestFileErrors(t *testing.T) {
-	x, centres := clusters[float32](3, 4, 2, 1, 0.1, 1)
+	x, centres := clusters[float32](3, 20, 2, 1, 0.1, 1)
 	data := fileOf(t, codesOf(t, around(t, quantise.Options{}, centres), x))
 	number := func(name string, at int, v uint32) func(f *safetensors.File) {
 		return func(f *safetensors.File) { binary.LittleEndian.PutUint32(f.Tensors[name].Data[4*at:], v) }
@@ -129,17 +129,17 @@ func TestFileErrors(t *testing.T) {
 	for want, change := range map[string]func(f *safetensors.File){
 		"quantise: Bits = 3, want 1, 2, 4 or 8, or 0 for 4":                word("codes.bits", "3"),
 		"quantise: d = 0, want at least 1":                                 word("codes.d", "0"),
-		"quantise: centres are 2×4, want K×5":                              word("codes.d", "5"),
+		"quantise: centres are 2×20, want K×19":                            word("codes.d", "19"),
 		`quantise: metadata: "codes.d" is "x", want a whole number`:        word("codes.d", "x"),
 		"quantise: seed of 1 words, want 2":                                short("codes.seed", 1),
-		"quantise: 2 words of codes for 3 rows, want 3":                    short("codes.words", 2),
+		"quantise: 5 words of codes for 3 rows, want 6":                    short("codes.words", 5),
 		"quantise: centres of 2 rows, want 3":                              short("codes.labels", 2),
 		"quantise: 2 of the number ratio for 3 rows":                       short("codes.ratios", 2),
 		"quantise: row 1 has centre 3 of 2":                                number("codes.labels", 1, 3),
 		"quantise: code 1 has the norm NaN":                                number("codes.norms", 1, nan),
 		"quantise: code 2 has the product NaN":                             number("codes.centreProducts", 2, nan),
-		"quantise: code 2 goes beyond its 4 elements":                      number("codes.words", 5, 1<<31),
-		"quantise: centre 1 has the norm NaN":                              number("codes.centres", 2*4+1, 0x7ff80000),
+		"quantise: code 2 goes beyond its 20 elements":                     number("codes.words", 11, 1<<31),
+		"quantise: centre 1 has the norm NaN":                              number("codes.centres", 2*20+1, 0x7ff80000),
 		"quantise: the file has version \"1\" of the format, this package": word("version", "1"),
 		`quantise: tensor "codes.ratios" is missing`:                       func(f *safetensors.File) { delete(f.Tensors, "codes.ratios") },
 		`quantise: tensor "more" is unknown`:                               func(f *safetensors.File) { f.Tensors["more"] = f.Tensors["codes.norms"] },

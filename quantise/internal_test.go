@@ -111,7 +111,7 @@ func TestHighest(t *testing.T) {
 // nearly the same cosine with a query, which is the hardest case. fault multiplies standard errors.
 func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, looked float64) {
 	const n, d, m = 60, 16, 4
-	h := NewHaar(d, d, uint64(bits))
+	h := NewHaar(max(d, 64/bits), d, uint64(bits))
 	x, queries := dense.New[float64](n, d), dense.New[float64](m, d)
 	normal := func(v []float64) {
 		for j := range v {

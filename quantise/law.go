@@ -129,18 +129,21 @@ func (x *Query) centredValue(s *shift, n *numbers, cosine float64) float64 {
 }
 
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
-// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
-// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
-// the bands with the largest errors may have cosines near 0. Codes of 1 bit do not tell the error
-// of a row that has little in bands with bits: at random places, the bias of d coordinates is its
-// bound over √d.
+// An error of one rotation is proportional to √(1−ρ²), of which an estimate near 1 tells little.
+// Errors of several bands have no such factor, because the bands with the largest errors may have
+// cosines near 0. Codes of 1 bit do not tell the error of a row that has little in bands with bits:
+// at random places, the bias of d coordinates is its bound over √d.
 func (r *rounded) averageOf(cosine, across, ratio float64) float64 {
 	if r.several {
 		bias := r.biasOf(ratio)
 		return max(across, float64(bias*bias)/r.coordinates)
 	}
-	return float64(max(1-float64(cosine*cosine), across) * across)
+	return float64(max(1-float64(cosine*cosine), leastShare*across) * across)
 }
+
+// leastShare·across² is the mean squared error of an estimate of 1, if all ρ near 1 are as likely:
+// the error has the variance 2(1−ρ)·across, and ρ the density exp(−(1−ρ)/(4·across))/√(1−ρ).
+const leastShare = 12
 
 func (r *rounded) biasOf(ratio float64) float64 {
 	if !r.several {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -130,5 +132,63 @@ func TestFaultsAreCaught(t *testing.T) {
 		}
 		mean, _ := s.z()
 		assert.Greater(t, math.Abs(mean), 8.0, "%v", o)
+	}
+}
+
+// The mean of (error/StdErr)² is 1 in every dimension, for normal rows and for rows of one
+// coordinate: within 0.1 and 4 standard errors over rotations. An estimate in R^1 has no error but
+// the rounding of the query, and some of Learn in R² neither. For d ≤ 8, Learn with 1 bit is not told
+// the errors of a row, and StdErr is larger.
+func TestLawInEveryDimension(t *testing.T) {
+	const n, most = 8, 64
+	ends := []int{17, 24, 32, 48, most + 1} // of dimensions that are tested together
+	for _, oneHot := range []bool{false, true} {
+		for i, bits := range []float64{1, 2, 4, 8, 1, 3} {
+			learns, laws := i > 3, []float64(nil)
+			for d := 1; d <= most; d++ {
+				rng, draws := rand.New(rand.NewPCG(1, uint64(d))), 3
+				if d < 16 {
+					draws, laws = 24, laws[:0]
+				}
+				if learns && d > 16 && d%4 != 3 {
+					continue
+				}
+				fill := func(n int) dense.Matrix[float64] {
+					if !oneHot {
+						return densetest.Normal[float64](rng, n, d, 0, 1)
+					}
+					x := dense.New[float64](n, d)
+					for i := range n {
+						x.Set(i, rng.IntN(d), 1)
+					}
+					return x
+				}
+				var q quantise.Quantiser[float64]
+				if !learns {
+					q = newQuantiser[float64](t, d, quantise.Options{Bits: bits})
+				}
+				for range draws {
+					if learns {
+						q = learned(t, fill(4*d+50), bits, rng.Uint64())
+					} else {
+						quantise.DrawRotation(q, rng)
+					}
+					x := fill(n)
+					_, law := errorAndLaw(codesOf(t, q, x), x, densetest.Normal[float64](rng, n, d, 0, 1), quantise.Cosine)
+					laws = append(laws, law)
+				}
+				if d > 15 && !slices.Contains(ends, d+1) {
+					continue
+				}
+				mean, spread := stat.MeanStdDev(laws, nil)
+				slack := 0.1 + 4*spread/math.Sqrt(float64(len(laws)))
+				what := fmt.Sprintf("d = %d, %v bits, one-hot %v, Learn %v", d, bits, oneHot, learns)
+				assert.Less(t, mean, 1+slack, what)
+				if d > 1 && !learns || d > 8 || d > 2 && bits > 1 {
+					assert.Greater(t, mean, 1-slack, what)
+				}
+				laws = laws[:0]
+			}
+		}
 	}
 }

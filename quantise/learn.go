@@ -63,18 +63,20 @@ func Learn[T dense.Float](ctx context.Context, sample dense.Matrix[T], opts Opti
 		return nil, fmt.Errorf("quantise: d = %d: %w", sample.Cols, err)
 	}
 	step := max(1, sample.Rows/max(1<<14, 16*sample.Cols))
-	x := dense.New[float64](sample.Rows/step, sample.Cols)
+	x := dense.New[float64](sample.Rows/step, learnedOrder(sample.Cols))
 	for i := range x.Rows {
-		dense.Copy(x.RowRange(i, i+1), sample.RowRange(i*step, i*step+1))
+		dense.Copy(x.RowRange(i, i+1).ColRange(0, sample.Cols), sample.RowRange(i*step, i*step+1))
 	}
 	r := recipe{Options: opts, D: sample.Cols, Seed: []uint64{src.Uint64(), src.Uint64()}}
-	s, err := learn(ctx, x, step, opts, rand.New(src))
+	s, err := learn(ctx, x, step, sample.Cols, opts, rand.New(src))
 	if err != nil {
 		return nil, err
 	}
-	_, lacks := opts.check()
-	if order, _ := orderOf(r.D); len(s.Bands) > 1 || s.Mean != nil || lacks != nil || order > r.D {
-		r.Learned = []spectrum{*s}
+	r.Learned = []spectrum{*s}
+	if _, lacks := opts.check(); len(s.Bands) == 1 && s.Mean == nil && lacks == nil {
+		if order, _ := opts.order(r.D); order == r.D {
+			r.Learned = nil
+		}
 	}
 	return newOf[T](r)
 }
@@ -94,10 +96,11 @@ const (
 	meanShare, meanShareOfBit = 1. / 32, 0.5
 )
 
-// learn is Learn for every step-th row of a sample, which it changes.
-func learn(ctx context.Context, x dense.Matrix[float64], step int, opts Options, rng *rand.Rand) (*spectrum, error) {
+// learn is Learn for every step-th row of a sample, with zeros after the elements of R^in. It
+// changes x.
+func learn(ctx context.Context, x dense.Matrix[float64], step, in int, opts Options, rng *rand.Rand) (*spectrum, error) {
 	d := x.Cols
-	s := &spectrum{Directions: dense.New[float32](d, d)}
+	s := &spectrum{Directions: dense.New[float32](d, in)}
 	mean, energy := make([]float64, d), 0.0
 	for i := range x.Rows {
 		row := x.Row(i)
@@ -112,7 +115,7 @@ func learn(ctx context.Context, x dense.Matrix[float64], step int, opts Options,
 	if opts.Bits <= 1 {
 		least = meanShareOfBit
 	}
-	if x.Rows > 1 && d > 1 && square > least*energy {
+	if x.Rows > 1 && in > 1 && square > least*energy {
 		if !(square >= leastMean*leastMean && square <= 1/(leastMean*leastMean)) {
 			return nil, fmt.Errorf("quantise: the mean of the sample has the norm %.3g, want from 2⁻²⁴ to 2²⁴", math.Sqrt(square))
 		}
@@ -164,7 +167,10 @@ func learn(ctx context.Context, x dense.Matrix[float64], step int, opts Options,
 			vecmath.AddScaled(row, mean, -vecmath.Dot(row, mean)/square)
 		}
 	}
-	dense.Copy(s.Directions, axes)
+	dense.Copy(s.Directions, axes.ColRange(0, in))
+	if s.Mean != nil {
+		s.Mean = mean[:in]
+	}
 	s.measure(product(test, axes), opts)
 	return s, ctx.Err()
 }
@@ -200,13 +206,16 @@ func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, 
 	d := y.Cols
 	size := (max(segmentSize, (d+mostSegments-1)/mostSegments) + segmentSize - 1) / segmentSize * segmentSize
 	var order, sizes []int
-	for from := 0; from < d; from += size {
-		n := min(size, d-from)
+	for left := d; left > 0; left -= sizes[len(sizes)-1] {
+		n := size
+		if left < 2*size { // errors of a band of a few coordinates are those of a few rotations
+			n = left
+		}
 		order, sizes = append(order, len(order)), append(sizes, n)
 	}
 	rows, variances := energiesOf(y, sizes)
 	_, ofLearned := energiesOf(learned, sizes)
-	bits := allocate(rows, variances, ofLearned, sizes, opts.learnedWords(d))
+	bits := allocate(rows, variances, ofLearned, sizes, opts.learnedWords(s.Directions.Cols))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bits[b], bits[a]) })
 	sorted, turned := dense.New[float64](d, d), dense.New[float64](d, d)
 	at := 0
@@ -333,8 +342,7 @@ func (b *band) findStep(y dense.Matrix[float64], whole bool) {
 		try(middle)
 		return
 	case whole: // the law of the coordinates is known
-		d := max(b.Size, leastDimension)
-		try(codelaw.BestUniform(d, n).Edges[1] * math.Sqrt(float64(d)/float64(b.Size)))
+		try(codelaw.BestUniform(b.Size, n).Edges[1])
 		return
 	}
 	// Norms of rows in a band differ: larger steps than for normal coordinates cut fewer off.

@@ -32,28 +32,32 @@ func (o Options) layout(order int) layout {
 	return l
 }
 
+// learnedOrder returns the number of coordinates of learnt directions of R^d, which fill a word of
+// codes of 8 bits at least.
+func learnedOrder(d int) int { return max(d, 8) }
+
 func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d)*o.Bits/64))) }
 
-func (o Options) learnedLayout(d int, s *spectrum) layout {
+func (o Options) learnedLayout(s *spectrum) layout {
 	var words []int
 	for _, p := range bandsOf(s.Bands).parts {
 		words = append(words, p.words)
 	}
-	l := layout{elements: d, clusters: 1}.withParts(words...)
+	l := layout{elements: s.Directions.Rows, clusters: 1}.withParts(words...)
 	l.has[norms], l.has[ratios], l.has[variances], l.has[centreProducts] = true, true, o.Bits > 1, s.Mean != nil
 	return l
 }
 
-const leastDimension = 4
-
-func orderOf(d int) (int, error) {
+// order returns the number of rotated coordinates, which fill a word of codes at least: for a few
+// coordinates the law of estimates would not hold.
+func (o Options) order(d int) (int, error) {
 	if d < 1 {
 		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)
 	}
 	if err := limit.Memory[float64](d, 2); err != nil { // the next order is below 2d
 		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
 	}
-	return max(hadamard.FastOrder(d), leastDimension), nil
+	return max(hadamard.FastOrder(d), 64/int(o.Bits)), nil
 }
 
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }

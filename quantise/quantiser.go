@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
@@ -84,8 +86,8 @@ type Quantiser[T dense.Float] interface {
 }
 
 // New returns a quantiser for vectors of R^d with a random rotation: a hadamard.Rotation of three
-// factors into R^d' with d' = max(hadamard.FastOrder(d), 4). New draws two uint64 from src, the
-// seed of the rotation matrix. New returns an error if d < 1, if an option is invalid, if src is
+// factors into R^d' with d' = max(hadamard.FastOrder(d), 64/Bits). New draws two uint64 from src,
+// the seed of the rotation matrix. New returns an error if d < 1, if an option is invalid, if src is
 // nil, or if the rotation takes more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
@@ -120,11 +122,11 @@ func made[T dense.Float](r recipe) (Quantiser[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	order, err := orderOf(r.D)
+	order, err := opts.order(r.D)
 	if err != nil {
 		return nil, err
 	}
-	rotation, err := hadamard.NewRotation[T](r.D, hadamard.RotationOptions{Order: order}, rand.NewPCG(r.Seed[0], r.Seed[1]))
+	rotation, err := rotationOf[T](r.D, order, rand.NewPCG(r.Seed[0], r.Seed[1]))
 	if err != nil {
 		return nil, fmt.Errorf("quantise: %w", err)
 	}
@@ -170,6 +172,20 @@ type coder[T dense.Float] struct {
 type rotation[T dense.Float] interface {
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
+}
+
+// rotationOf draws a rotation from R^d into R^order. Those of hadamard are too few to be uniform for
+// fewer than 16 coordinates, where as many plane rotations as a matrix of order coordinates needs
+// take no time.
+func rotationOf[T dense.Float](d, order int, src rand.Source) (rotation[T], error) {
+	if d >= 16 {
+		return hadamard.NewRotation[T](d, hadamard.RotationOptions{Order: order}, src)
+	}
+	p, err := givens.RandomProduct[float64](order, 4*order*bits.Len(uint(order)), src)
+	if err != nil {
+		return nil, err
+	}
+	return directionsOf[T](p.Matrix().ColRange(0, d)), nil
 }
 
 func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }

@@ -202,3 +202,86 @@ func second[V any](_ V, err error) error { return err }
 type writer struct{ err error }
 
 func (w writer) Write([]byte) (int, error) { return 0, w.err }
+
+// Rows of one number, rows that are equal and rows of zeros are found as other rows are, before and
+// after the index has learnt, and limits that no row or every row reaches are limits.
+func TestExtremes(t *testing.T) {
+	const n = 40
+	ctx, inf := t.Context(), math.Inf(1)
+	ids := []int64{math.MinInt64, math.MaxInt64, 0, -1}
+	for i := len(ids); i < n; i++ {
+		ids = append(ids, int64(i))
+	}
+	for name, fill := range map[string]func(i, j int) float64{
+		"numbers": func(i, j int) float64 { return math.Pow(-1.5, float64(i%7)) * float64(1+j) },
+		"equal":   func(_, j int) float64 { return 1e20 * float64(1+j) },
+		"large":   func(i, j int) float64 { return 1e25 * float64(1+(i+j)%3) },
+		"zeros":   func(i, _ int) float64 { return float64(i / 30) },
+	} {
+		for d := 1; d <= 3; d++ {
+			rows, query := dense.New[float64](n, d), make([]float64, d)
+			for i := range n {
+				for j := range d {
+					rows.Set(i, j, fill(i, j))
+				}
+			}
+			query[d-1] = rows.At(5, d-1) + 1
+			for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
+				for _, bits := range []float64{0.5, 4}[d%2:] {
+					what := fmt.Sprint(name, ", d = ", d, ", measure ", by, ", bits ", bits)
+					x := must.Have(index.New[int64](d, index.Options[float64]{Measure: by, Bits: bits}, rand.NewPCG(1, 2)))
+					kept := map[int64]int{}
+					exact := &index.SearchOptions[int64, float64]{Rows: func(dst dense.Matrix[float64], ids []int64) error {
+						for i, id := range ids {
+							copy(dst.Row(i), rows.Row(kept[id]))
+						}
+						return nil
+					}}
+					within := func(limit float64, o *index.SearchOptions[int64, float64]) int {
+						return len(must.Have(x.Within(ctx, query, limit, o)))
+					}
+					all, none := inf, -1.
+					if by != quantise.SquaredDistance {
+						all, none = -inf, inf
+					}
+					for _, to := range []int{0, 2, n} {
+						for i := len(kept); i < to; i++ {
+							require.NoError(t, x.Add(ctx, ids[i:i+1], rows.RowRange(i, i+1)), what)
+							kept[ids[i]] = i
+						}
+						hits := must.Have(x.Search(ctx, query, math.MaxInt, exact))
+						require.Len(t, hits, to, what)
+						for i, hit := range hits {
+							want := truth(by, rows.Row(kept[hit.ID]), query)
+							require.InDelta(t, want, hit.Value, 1e-9*(1+math.Abs(want)), what)
+							require.False(t, i > 0 && (hits[i-1].Value-hit.Value)*[]float64{1, 1, -1}[by] < 0, what)
+						}
+						for _, hit := range must.Have(x.Search(ctx, query, to, nil)) {
+							require.False(t, math.IsNaN(hit.Value+hit.StdErr+hit.Low+hit.High), "%s: %+v", what, hit)
+						}
+						require.Equal(t, []int{to, to, 0, 0}, []int{within(all, nil), within(all, exact), within(none, nil), within(none, exact)}, what)
+						nothing := &index.SearchOptions[int64, float64]{Accept: func(int64) bool { return false }}
+						require.Empty(t, must.Have(x.Search(ctx, query, 3, nothing)), what)
+						require.Zero(t, within(all, nothing), what)
+					}
+				}
+			}
+		}
+	}
+}
+
+func truth(by quantise.Measure, x, y []float64) float64 {
+	var xy, xx, yy, distance float64
+	for j, a := range x {
+		xy, xx, yy, distance = xy+a*y[j], xx+a*a, yy+y[j]*y[j], distance+(a-y[j])*(a-y[j])
+	}
+	switch {
+	case by == quantise.InnerProduct:
+		return xy
+	case by == quantise.SquaredDistance:
+		return distance
+	case xx*yy == 0:
+		return 0
+	}
+	return xy / math.Sqrt(xx) / math.Sqrt(yy)
+}

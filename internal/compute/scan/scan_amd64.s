@@ -3713,6 +3713,8 @@ last:
 	VPMOVSXBW    80(R13), Y9
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y7, Y7
+	CMPQ         R14, $0x20
+	JLE          half0
 	VMOVDQU      96(SI), Y8
 	VPMASKMOVQ   32(BX), Y8, Y9
 	VPMOVZXBW    X9, Y10
@@ -3779,6 +3781,7 @@ last:
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y7, Y7
 
+half0:
 end:
 	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
@@ -4113,6 +4116,8 @@ last0:
 	VPMOVSXBW    80(BX), Y9
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y4, Y4
+	CMPQ         SI, $0x20
+	JLE          half0
 	VMOVDQU      96(DI), Y8
 	VPMASKMOVQ   32(CX), Y8, Y8
 	VPMOVZXBW    X8, Y9
@@ -4131,6 +4136,7 @@ last0:
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y4, Y4
 
+half0:
 end0:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -4203,6 +4209,8 @@ last1:
 	VPMOVSXBW    80(BX), Y9
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y5, Y5
+	CMPQ         SI, $0x20
+	JLE          half1
 	VMOVDQU      96(DI), Y8
 	VPMASKMOVQ   32(CX), Y8, Y8
 	VPMOVZXBW    X8, Y9
@@ -4221,6 +4229,7 @@ last1:
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y5, Y5
 
+half1:
 end1:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -4293,6 +4302,8 @@ last2:
 	VPMOVSXBW    80(BX), Y9
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y6, Y6
+	CMPQ         SI, $0x20
+	JLE          half2
 	VMOVDQU      96(DI), Y8
 	VPMASKMOVQ   32(CX), Y8, Y8
 	VPMOVZXBW    X8, Y9
@@ -4311,6 +4322,7 @@ last2:
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y6, Y6
 
+half2:
 end2:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -4383,6 +4395,8 @@ last3:
 	VPMOVSXBW    80(BX), Y9
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y7, Y7
+	CMPQ         SI, $0x20
+	JLE          half3
 	VMOVDQU      96(DI), Y8
 	VPMASKMOVQ   32(CX), Y8, Y8
 	VPMOVZXBW    X8, Y9
@@ -4401,6 +4415,7 @@ last3:
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y7, Y7
 
+half3:
 end3:
 	MOVQ         words+32(FP), BX
 	ANDQ         $0x07, BX
@@ -4870,6 +4885,8 @@ last:
 	VPADDD     Y12, Y5, Y5
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y9, Y9
+	CMPQ       R14, $0x20
+	JLE        half0
 	VMOVDQU    96(SI), Y10
 	VPMASKMOVQ 32(BX), Y10, Y11
 	VPAND      Y0, Y11, Y12
@@ -4928,6 +4945,7 @@ last:
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y9, Y9
 
+half0:
 end:
 	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
@@ -5321,6 +5339,8 @@ last0:
 	VPADDD     Y12, Y2, Y2
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y6, Y6
+	CMPQ       SI, $0x20
+	JLE        half0
 	VMOVDQU    96(DI), Y10
 	VPMASKMOVQ 32(CX), Y10, Y10
 	VPAND      Y0, Y10, Y11
@@ -5337,6 +5357,7 @@ last0:
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y6, Y6
 
+half0:
 end0:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -5403,6 +5424,8 @@ last1:
 	VPADDD     Y12, Y3, Y3
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y7, Y7
+	CMPQ       SI, $0x20
+	JLE        half1
 	VMOVDQU    96(DI), Y10
 	VPMASKMOVQ 32(CX), Y10, Y10
 	VPAND      Y0, Y10, Y11
@@ -5419,6 +5442,7 @@ last1:
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y7, Y7
 
+half1:
 end1:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -5485,6 +5509,8 @@ last2:
 	VPADDD     Y12, Y4, Y4
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y8, Y8
+	CMPQ       SI, $0x20
+	JLE        half2
 	VMOVDQU    96(DI), Y10
 	VPMASKMOVQ 32(CX), Y10, Y10
 	VPAND      Y0, Y10, Y11
@@ -5501,6 +5527,7 @@ last2:
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y8, Y8
 
+half2:
 end2:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -5567,6 +5594,8 @@ last3:
 	VPADDD     Y12, Y5, Y5
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y9, Y9
+	CMPQ       SI, $0x20
+	JLE        half3
 	VMOVDQU    96(DI), Y10
 	VPMASKMOVQ 32(CX), Y10, Y10
 	VPAND      Y0, Y10, Y11
@@ -5583,6 +5612,7 @@ last3:
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y9, Y9
 
+half3:
 end3:
 	MOVQ         words+32(FP), BX
 	ANDQ         $0x07, BX
@@ -6091,6 +6121,8 @@ last:
 	VPADDW     Y6, Y7, Y7
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
+	CMPQ       R14, $0x20
+	JLE        half0
 	VMOVDQU    96(SI), Y6
 	VPMASKMOVQ 32(BX), Y6, Y7
 	VPAND      Y0, Y7, Y8
@@ -6161,6 +6193,7 @@ last:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
 
+half0:
 end:
 	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
@@ -6553,6 +6586,8 @@ last0:
 	VPADDW     Y6, Y7, Y7
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y2, Y2
+	CMPQ       SI, $0x20
+	JLE        half0
 	VMOVDQU    96(DI), Y6
 	VPMASKMOVQ 32(CX), Y6, Y6
 	VPAND      Y0, Y6, Y7
@@ -6572,6 +6607,7 @@ last0:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y2, Y2
 
+half0:
 end0:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -6647,6 +6683,8 @@ last1:
 	VPADDW     Y6, Y7, Y7
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y3, Y3
+	CMPQ       SI, $0x20
+	JLE        half1
 	VMOVDQU    96(DI), Y6
 	VPMASKMOVQ 32(CX), Y6, Y6
 	VPAND      Y0, Y6, Y7
@@ -6666,6 +6704,7 @@ last1:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y3, Y3
 
+half1:
 end1:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -6741,6 +6780,8 @@ last2:
 	VPADDW     Y6, Y7, Y7
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y4, Y4
+	CMPQ       SI, $0x20
+	JLE        half2
 	VMOVDQU    96(DI), Y6
 	VPMASKMOVQ 32(CX), Y6, Y6
 	VPAND      Y0, Y6, Y7
@@ -6760,6 +6801,7 @@ last2:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y4, Y4
 
+half2:
 end2:
 	MOVQ words+32(FP), BX
 	ANDQ $0x07, BX
@@ -6835,6 +6877,8 @@ last3:
 	VPADDW     Y6, Y7, Y7
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
+	CMPQ       SI, $0x20
+	JLE        half3
 	VMOVDQU    96(DI), Y6
 	VPMASKMOVQ 32(CX), Y6, Y6
 	VPAND      Y0, Y6, Y7
@@ -6854,6 +6898,7 @@ last3:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
 
+half3:
 end3:
 	MOVQ         words+32(FP), BX
 	ANDQ         $0x07, BX
@@ -7645,6 +7690,8 @@ last:
 	VPADDW     Y6, Y7, Y7
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
+	CMPQ       R14, $0x20
+	JLE        half0
 	VMOVDQU    96(SI), Y6
 	VPMASKMOVQ 32(BX), Y6, Y7
 	VPAND      Y0, Y7, Y8
@@ -7779,6 +7826,7 @@ last:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
 
+half0:
 end:
 	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX

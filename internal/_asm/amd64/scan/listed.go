@@ -263,10 +263,15 @@ func listedNarrow(width int, together bool) {
 		SHLQ(U8(3), words)
 		SUBQ(words, masks)
 		for j := range 2 {
+			if j == 1 {
+				CMPQ(words, U8(32))
+				JLE(LabelRef(fmt.Sprint("half", first)))
+			}
 			part := YMM()
 			VMOVDQU(at(masks, 64+32*j), part)
 			half(j, first, end, func(from Mem, to VecVirtual) { VPMASKMOVQ(from, part, to) })
 		}
+		Label(fmt.Sprint("half", first))
 	}, func(sums [listedHeight]VecVirtual) VecVirtual {
 		sum, v := addLanes(sums[0], sums[1], sums[2], sums[3]), XMM()
 		VEXTRACTI128(U8(1), sum, v)
