@@ -86,6 +86,9 @@ type ExactOptions struct {
 	// highest estimated scores. A key that a query does not read because of TopK counts with an
 	// estimated weight, and with the mean value of 64 adjacent tokens. Without a Tolerance, queries
 	// of a [State] of at most TopK + 127 tokens read all keys. Forward and gradients ignore TopK.
+	//
+	// A TopK reads fewer bytes from the first of these queries on, but takes more time than reading
+	// all keys in a stream of fewer than about 8·TopK tokens in elements, and 32·TopK in codes.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
