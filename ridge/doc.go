@@ -13,7 +13,6 @@
 //	a kernel itself, up to 100,000 rows      package ridge/kernelridge
 //	a length-scale for each column           kernelridge.Scales
 //	more features than D² numbers allow      Fit with Options.Iterative
-//	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
 //	errors without held-out data             Model.LeaveOneOut
 //	bands without a law of the noise         Model.Jackknife and Model.WithBands, then Model.Band

@@ -43,7 +43,7 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 // coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise.
 // Standard deviations of a model from WithKernel come from the features and the argument noise, and
 // are too large if the features have few landmarks. For a model from WithKernel, LogEvidence and
-// the weights of Weights are 0, and LeaveOneOut, Jackknife and Gradient return an error.
+// the weights of Weights are 0, and LeaveOneOut and Jackknife return an error.
 //
 // For each row, Mean of the returned model computes n values of the kernel, one for each of the n
 // rows of the argument x of WithKernel. WithKernel returns an error for a zero model, a map without
