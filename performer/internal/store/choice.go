@@ -134,10 +134,7 @@ func (w *choice[T]) token(i int) int {
 
 func (w *choice[T]) bias(scores []float32) {
 	s := w.of.on.s
-	if s.of.Scores[0].Softcap != 0 {
-		w.memory = scratch.Resize(w.memory, len(scores))
-		tiles.CapRow(s.of.Scores[0], scores, w.memory)
-	}
+	w.capRow(s.of.Scores[0], scores)
 	for i := 0; s.of.Places.Slope != 0 && i < len(scores); i += Segment {
 		slant(scores[i:i+Segment], float32(s.of.Places.Slope), w.place-w.token(i))
 	}

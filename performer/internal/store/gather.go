@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 type place[T dense.Float] struct {
@@ -27,17 +26,8 @@ func (w *choice[T]) find(l *slabs[T]) {
 	}
 }
 
-// gather copies the codes of the tokens to read, and the means of values of their segments.
-func (w *choice[T]) gather() {
-	for i := range w.codes {
-		if i < 2 {
-			gatherRows(&w.codes[i], w.places, i)
-		} else {
-			gatherRows(&w.codes[i], w.segments, i)
-		}
-	}
-}
-
+// gatherRows copies the codes of keys, of values, or of the means of values of segments, for i = 0, 1
+// and 2.
 func gatherRows[T dense.Float](to *rows, places []place[T], i int) {
 	to.shape(codesToRead(places[0].slab, i), len(places))
 	words := to.words
@@ -70,10 +60,7 @@ func gatherRows[T dense.Float](to *rows, places []place[T], i int) {
 }
 
 func codesToRead[T dense.Float](s *slab[T], i int) *rows {
-	if i == 2 {
-		return &s.means[1]
-	}
-	return &s.codes[i]
+	return [...]*rows{&s.codes[0], &s.codes[1], &s.means[1]}[i]
 }
 
 func (w *choice[T]) sumCodes(c *codes[T], g int) {
@@ -94,10 +81,7 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	w.factors, w.offsets, w.digits = factors, offsets, digits
 
 	s, x := c.s, w.scores
-	if s.of.Scores[0].Softcap != 0 {
-		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(s.of.Scores[0], x, w.memory)
-	}
+	w.capRow(s.of.Scores[0], x)
 	for j := 0; s.of.Places.Slope != 0 && j < n; j++ {
 		x[j] -= float32(s.of.Places.Slope) * float32(w.place-w.token(w.read[j]))
 	}
@@ -142,7 +126,9 @@ func (c *codes[T]) read(w *choice[T], g int) {
 		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)
 	}
 	w.find(&c.slabs)
-	w.gather()
+	gatherRows(&w.codes[0], w.places, 0)
+	gatherRows(&w.codes[1], w.places, 1)
+	gatherRows(&w.codes[2], w.segments, 2)
 	w.sumCodes(c, g)
 	k, v := c.s.recent(w.h)
 	c.add(w.tile, k, v, c.s.closed, w.first+g)

@@ -168,10 +168,7 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(c.s.of.Places.Slope)
 	w.score(keys, row, i, at, means)
-	if c.s.of.Scores[0].Softcap != 0 {
-		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(c.s.of.Scores[0], row, w.memory)
-	}
+	w.capRow(c.s.of.Scores[0], row)
 	for from := 0; slope != 0 && from < n; from += Segment {
 		slant(row[from:min(from+Segment, n)], slope, c.places[c.first+i]-token-from)
 	}
@@ -186,6 +183,13 @@ func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n
 		p.peak = peak
 	}
 	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
+}
+
+func (w *work[T]) capRow(scores tiles.Scores, row []float32) {
+	if scores.Softcap != 0 {
+		w.memory = scratch.Resize(w.memory, len(row))
+		tiles.CapRow(scores, row, w.memory)
+	}
 }
 
 // slant subtracts slope times distance. The first of at most 64 keys has the given distance.

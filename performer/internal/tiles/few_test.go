@@ -29,7 +29,7 @@ func testAddRows[T dense.Float](t *testing.T) {
 			}
 			got, want := dense.New[T](1, dv), dense.New[T](1, dv)
 			whole := NewTile(scores, q, dv)
-			whole.Add(k, v)
+			whole.AddSeen(k, v, Mask[T]{}, 0)
 			whole.Finish(want)
 			whole.Release()
 			listed := NewTile(scores, q, dv)

@@ -77,14 +77,6 @@ func (t *Tile[T]) Release() {
 	pool.Put(&tiles, t)
 }
 
-// Add adds keys and values that all queries see.
-func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
-	for lo := 0; lo < k.Rows; lo += Keys {
-		hi := min(lo+Keys, k.Rows)
-		t.add(k.RowRange(lo, hi), v.RowRange(lo, hi), &view[T]{})
-	}
-}
-
 // AddSeen adds the keys and values that the queries of the tile see. These are the queries from
 // query first on of the mask. Keys that no query sees are not read, and tiles without a seen key
 // cost no products. Outputs do not depend on how queries are divided into tiles.
