@@ -157,7 +157,7 @@ func (c changing) Blocks() iter.Seq2[ridge.Block[float64], error] {
 
 // Later readings with fewer weights than rows, other columns or an unknown class are errors.
 func TestRowsThatChange(t *testing.T) {
-	rows := table[float64](40, 2, 1, 0.1, func(x []float64) float64 { return float64(int(2+x[0]) % 2) })
+	rows := table[float64](40, 2, 1, 0, func(x []float64) float64 { return float64(int(9+x[0]) % 2) })
 	rows.Weights = slices.Repeat([]float64{2}, 40)
 	for _, change := range []func(b *ridge.Block[float64]){
 		func(b *ridge.Block[float64]) { b.Weights = b.Weights[:30] },
@@ -167,7 +167,9 @@ func TestRowsThatChange(t *testing.T) {
 	} {
 		later := rows
 		change(&later)
-		_, err := automl.Fit(t.Context(), changing{rows, later, new(int)}, automl.Options{Classes: 2}, rand.NewPCG(1, 2))
+		count := 0
+		_, err := automl.Fit(t.Context(), changing{rows, later, &count}, automl.Options{Classes: 2}, rand.NewPCG(1, 2))
 		assert.Error(t, err)
+		assert.Equal(t, 2, count)
 	}
 }

@@ -63,12 +63,13 @@ func (s *search) progress(family string) {
 
 // folds returns the number of folds of n rows with d columns. A fit to two thirds of few rows may
 // miss what a fit to all rows finds, so that there are up to five folds, or up to ten if the rows
-// are few for the columns. With HeavyTails, whose fits are slow, there are three.
+// are few for the columns. Classes, and HeavyTails, whose fits are slow, have three: with five,
+// probabilities of a few hundred rows were no better.
 func (o Options) folds(n, d int) int {
 	switch {
 	case fewRows(n, d):
 		return min(max(1500/n, 3), 10)
-	case o.HeavyTails:
+	case o.HeavyTails || o.Classes > 0:
 		return 3
 	}
 	return min(max(1000/n, 3), 5)
