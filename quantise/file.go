@@ -38,6 +38,7 @@ const fileName = "codes"
 // Rows are sorted by cluster, and then by number. The columns that the layout lacks are nil.
 type file struct {
 	recipe
+	Order  int      // the number of rotated coordinates
 	Labels []uint32 // with centres: the clusters of the rows, in the order of their numbers
 
 	Norms, Ratios, Variances, CentreProducts, CodedProducts []float32
@@ -54,7 +55,7 @@ func (c *codes[T]) Write(w io.Writer) error {
 		return errNil("w")
 	}
 	all, q := c.rows(), c.q
-	f := file{recipe: recipe{Options: q.options, D: q.in, Seed: q.seed[:]}}
+	f := file{recipe: recipe{Options: q.options, D: q.in, Seed: q.seed[:]}, Order: q.out}
 	if q.spectrum != nil {
 		f.Learned = []spectrum{*q.spectrum}
 	}
@@ -118,6 +119,9 @@ func open[T dense.Float](f file, err error) (Codes[T], error) {
 	q, err := newOf[T](f.recipe)
 	if err != nil {
 		return nil, err
+	}
+	if _, out := q.Dims(); out != f.Order {
+		return nil, fmt.Errorf("quantise: codes of %d rotated coordinates, want %d", f.Order, out)
 	}
 	return q.codesOf(r), nil
 }
