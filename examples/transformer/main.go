@@ -57,7 +57,7 @@ func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs.InputVar(&s.model, "model", smollm2, "folder", "folder of the model")
 	fs.InputVar(&s.text, "text", "", "file", "text to measure the loss on, instead of Newton's Opticks")
-	fs.StringVar(&s.form, "form", "positive:256", "other form of attention: "+lm.Forms)
+	fs.StringVar(&s.form, "form", "bits:8", "other form of attention: "+lm.Forms)
 	fs.StringVar(&s.prompt, "prompt", "<|im_start|>user\nWhy is the sky blue?<|im_end|>\n<|im_start|>assistant\n",
 		"text that the model continues")
 	fs.IntVar(&s.context, "context", 2048, 2, 1<<16, "length of sequences")
