@@ -41,7 +41,7 @@ func (s *scales) periods(start []float64) []float64 {
 			frequency := unit * float64(1+halves)
 			vecmath.Affine(angles, column, frequency, -frequency*mean)
 			vecmath.Sincos(sines, cosines, angles)
-			share := s.explained(y, sines, cosines) / s.null
+			share := min(s.explained(y, sines, cosines)/s.null, 1-0x1p-40) // rounding may exceed 1
 			at := math.Log(sineLength / (frequency * s.profile.LengthScale))
 			if at >= start[j] {
 				long = max(long, share)

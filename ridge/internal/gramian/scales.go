@@ -73,8 +73,10 @@ func LearnScales(ctx context.Context, k kernels.Kernel, x, y dense.Matrix[float6
 		s.at(start)
 		best.Start = s.value
 		s.climb(start, 1, scaleSteps, 3)
-		if short := s.periods(start); periods && !slices.Equal(short, start) {
-			s.climb(short, 1, scaleSteps, 3)
+		if periods {
+			if short := s.periods(start); !slices.Equal(short, start) {
+				s.climb(short, 1, scaleSteps, 3)
+			}
 		}
 	}
 	if start != nil {

@@ -121,7 +121,11 @@ func subtract[T dense.Float](p Profile, e []T, x, y *Points[T], i int) {
 	}
 	own, rounding := x.x.Row(i), 4*float64(x.x.Cols+2)*vecmath.Roundoff[T]()
 	for j, v := range e {
-		if !x.far[i] && !y.far[j] || float64(v) < rounding*float64(x.half[i]+y.half[j])-reach {
+		if !x.far[i] && !y.far[j] {
+			continue
+		}
+		if float64(v) < rounding*float64(x.half[i]+y.half[j])-reach {
+			e[j] = max(v, least)
 			continue
 		}
 		square := 0.0

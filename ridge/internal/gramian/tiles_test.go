@@ -47,8 +47,8 @@ func testFarRows[T dense.Float](t *testing.T, tolerance float64, sizes ...float6
 }
 
 func TestFarRows(t *testing.T) {
-	densetest.Both(t, func(t *testing.T) { testFarRows[float32](t, 1e-3, 10, 1e3, 1e10, 1e30) },
-		func(t *testing.T) { testFarRows[float64](t, 1e-8, 10, 1e4, 1e10, 1e200, 1e300) })
+	densetest.Both(t, func(t *testing.T) { testFarRows[float32](t, 1e-3, 10, 1e3, 1e10, 4e18, 1e30) },
+		func(t *testing.T) { testFarRows[float64](t, 1e-8, 10, 1e4, 1e10, 4e153, 1e200, 1e300) })
 }
 
 // BenchmarkTile has the least times of a tile with its products KV and KᵀV, and of the products
