@@ -2,7 +2,6 @@ package automl
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -37,7 +36,7 @@ func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
 
 // kernelFit fits the kernel of all rows. Without groups, the first pick has the length-scales and λ
 // of least errors at rows left out of fits on a sample. It returns false if the iterations do not
-// converge.
+// converge, or probes hide the errors at rows left out.
 func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) (bool, error) {
 	k, ratio, probes := kernels.Pullback{K: t.kernel, A: t.space.matrix(), Centre: t.space.centre}, t.ratio, 0
 	name := ", of all rows"
@@ -65,8 +64,7 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 		ratio = max(ratio, leastOfClasses*meanWeight(b))
 	}
 	fit, err := iterate(s, k, b, ratio, probes)
-	var slow *ridge.NotConverged
-	if errors.As(err, &slow) {
+	if err != nil && fit != nil {
 		return false, nil
 	}
 	if err != nil {

@@ -150,10 +150,11 @@ func (p member[T]) rows(x dense.Matrix[T]) dense.Matrix[T] {
 // level for levels from 1/(n + 1) to ½, and with at least this probability from ½ to n/(n + 1)
 // [Vovk et al. 2005]. Without such a rank, the largest size of a score stands in its place, or ±Inf
 // if the level is nearer to 0 or 1 than ½/(n + 1). Rows of all weights above 0 count alike in the
-// order of scores, and the deviation at x is that of a row of the mean weight. If the part of the largest weight predicts
-// logarithms, no quantile is below 0, which stands in place of −Inf: scores s above 0 multiply the
-// prediction f by 1 + deviation·s, others by exp(deviation·s). The quantiles of levels up to 0.1
-// are at most the prediction, and those of levels from 0.9 on at least the prediction.
+// order of scores, and the deviation at x is that of a row of the mean weight. If the part of the
+// largest weight predicts logarithms, no quantile is below 0, which stands in place of −Inf: scores
+// s above 0 multiply the prediction f by 1 + deviation·s, others by exp(deviation·s). The quantiles
+// of levels up to 0.1 are at most the prediction, and those of levels from 0.9 on at least the
+// prediction.
 //
 // Quantiles panics where Mean panics, and for a level that is not between 0 and 1. The cost is that
 // of Mean, and of Predict of the part of the largest weight.

@@ -37,8 +37,9 @@ type Result[T dense.Float] struct {
 // Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
 // preconditioned conjugate gradients. Rows of weight 0 do not take part in the fit. Fit returns an
 // error for an invalid kernel, no row of positive weight, targets, weights or coordinates whose
-// squares overflow or underflow, a kernel that is not finite at a row, and *ridge.NotConverged with
-// a model if the iterations do not converge or ctx ends.
+// squares overflow or underflow, a kernel that is not finite at a row, *ridge.NotConverged with a
+// model if the iterations do not converge or ctx ends, and an error with a model, but without
+// LeftOut, if the probes tell too little of the leave-one-out errors of a third of the rows.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -196,10 +197,9 @@ func (f *fit[T]) run(ctx context.Context, kept []int) error {
 		return err
 	}
 	a, b, noise := f.finish(at.X, system.Right)
+	var unknown error
 	if f.o.Probes > 0 && ctx.Err() == nil {
-		if err := f.leaveOut(ctx, k, x, a, at, system.Right); err != nil {
-			return err
-		}
+		unknown = f.leaveOut(ctx, k, x, a, at, system.Right)
 	}
 	for j, v := range f.mean {
 		b[j] += v
@@ -211,7 +211,7 @@ func (f *fit[T]) run(ctx context.Context, kept []int) error {
 		residual, goal := aim.farthest(at)
 		return &ridge.NotConverged{Iterations: at.Passes, Ratio: f.o.Ratio, Bound: residual, Tolerance: goal, Stalled: at.Stalled, Cause: ctx.Err()}
 	}
-	return nil
+	return unknown
 }
 
 func (f *fit[T]) weight(i int) float64 {
@@ -322,7 +322,8 @@ func constantsOf(x, right dense.Matrix[float64], outputs int) []float64 {
 }
 
 // The errors at rows left out are z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is fitted
-// too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1; the error of a single row is +Inf.
+// too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1; the error of a single row is +Inf. The standard error
+// of an estimate of M_ii, which is of the size of (A⁻¹)_ii or larger, replaces a smaller estimate.
 func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
 	n, outputs := f.y.Rows, f.y.Cols
 	diagonal, err := at.P.Diagonal(ctx)
@@ -330,15 +331,17 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.M
 		return err
 	}
 	probes := right.ColRange(outputs+1, right.Cols)
-	known := at.P.Solve(probes.Clone())
-	whole := 0.0
+	known := at.P.Solve(probes)
+	whole, deviations := 0.0, make([]float64, n) // of the diagonal, by the probes
 	for i := range n {
 		whole += right.At(i, outputs) * at.X.At(i, outputs)
 		for j, z := range probes.Row(i) {
-			diagonal[i] += z * (at.X.At(i, outputs+1+j) - known.At(i, j)) / float64(probes.Cols)
+			d := (at.X.At(i, outputs+1+j) - known.At(i, j)) / float64(probes.Cols)
+			diagonal[i] += z * d
+			deviations[i] = math.Hypot(deviations[i], d)
 		}
 	}
-	f.errors = dense.New[float64](n, outputs)
+	left, unknown := dense.New[float64](n, outputs), 0
 	for i := range n {
 		root, x := math.Sqrt(f.weight(i)), rows.Row(i)
 		least := 1 / (f.o.Ratio + root*root*k.Eval(x, x)) // of (A⁻¹)_ii, which is at most 1/λ
@@ -346,13 +349,21 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.M
 		if u := at.X.At(i, outputs); u != 0 {
 			own = max(own-u*u/whole, 0x1p-20*least)
 		}
+		if own < deviations[i] { // the estimate is mostly the error of the probes
+			own = deviations[i]
+			unknown++
+		}
 		for j := range outputs {
 			if n == 1 && !f.o.NoIntercept {
-				f.errors.Set(i, j, math.Inf(1))
+				left.Set(i, j, math.Inf(1))
 				continue
 			}
-			f.errors.Set(i, j, a.At(i, j)/(root*root*own))
+			left.Set(i, j, a.At(i, j)/(root*root*own))
 		}
 	}
+	if 3*unknown > n {
+		return fmt.Errorf("kernelridge: errors of Options.Probes = %d with Options.Rank = %d hide the leave-one-out errors of %d in %d rows: want more Probes, or a larger Rank", f.o.Probes, f.o.Rank, unknown, n)
+	}
+	f.errors = left
 	return nil
 }

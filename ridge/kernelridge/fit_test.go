@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
@@ -216,6 +217,28 @@ func TestLeftOut(t *testing.T) {
 			assert.InEpsilonSlice(t, leftOut(t, k, b, 0.05, i), m.LeftOut.Row(i), c.tolerance, "%+v, row %d", c, i)
 		}
 	}
+}
+
+// For a small λ, errors of few probes exceed elements of the diagonal of (K + λI)⁻¹. Errors at rows
+// left out still have the size of those of exact solutions, or are an error beside a model.
+func TestLeftOutOfFewProbes(t *testing.T) {
+	b := waves[float64](300, 0, 1)
+	b.Weights = nil
+	fit := func(k kernels.Kernel, rank, probes int) (*kernelridge.Result[float64], error) {
+		return kernelridge.Fit(t.Context(), k, b, kernelridge.Options{Ratio: 1e-6, Rank: rank, Probes: probes, Src: rand.NewPCG(1, 2)})
+	}
+	k := kernels.Gaussian{LengthScale: 2}
+	exact, _ := direct(t, k, b, 1e-6, true)
+	r := must.Have(fit(k, 150, 16))
+	for j := range 2 {
+		want, _ := leaver(t, k, b.X, 1e-6)(exact, j)
+		left := mat.Norm(mat.NewDense(300, 2, r.LeftOut.Data).ColView(j), 2)
+		assert.InDelta(t, 1, left/math.Sqrt(want), 0.5, "target %d", j)
+	}
+	r, err := fit(kernels.Gaussian{}, 150, 4)
+	assert.ErrorContains(t, err, "kernelridge: errors of Options.Probes = 4 with Options.Rank = 150 hide the leave-one-out errors of ")
+	assert.NotNil(t, r.Model)
+	assert.Empty(t, r.LeftOut)
 }
 
 // A band of 80 % holds 80 ± 4 · √(0.16/800) of new targets.

@@ -55,12 +55,12 @@ const (
 	longest = 150
 )
 
-// Solve solves the system, and calls progress, which may change Sizes, after each pass. A round of conjugate gradients ends
-// when rounding stops its progress. A wide pass then computes the true residuals, for which the
-// next round solves: iterative refinement. If a round reduces a residual by less than a factor of
-// 8, later rounds are wide. The solution has fewer Solved columns than there are if Most passes do
-// not suffice or it is Stalled. The error reports products that are not finite, a preconditioner
-// that is singular to rounding, and the end of ctx.
+// Solve solves the system, and calls progress, which may change Sizes, after each pass. A round of
+// conjugate gradients ends when rounding stops its progress. A wide pass then computes the true
+// residuals, for which the next round solves: iterative refinement. If a round reduces a residual
+// by less than a factor of 8, later rounds are wide. The solution has fewer Solved columns than
+// there are if Most passes do not suffice or it is Stalled. The error reports products that are not
+// finite, a preconditioner that is singular to rounding, and the end of ctx.
 func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solution)) (*Solution, error) {
 	p, err := s.preconditioner(ctx, rng)
 	if err != nil {
