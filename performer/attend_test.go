@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -227,14 +228,14 @@ func TestAttendLeavesOut(t *testing.T) {
 		require.NoError(t, err)
 		for b := range 2 {
 			for _, j := range hidden {
-				fillWith(all.K.Row(b, 1, j), nan)
-				fillWith(all.V.Row(b, 1, j), nan)
+				layout.Fill(all.K.Row(b, 1, j), nan)
+				layout.Fill(all.V.Row(b, 1, j), nan)
 			}
 		}
-		fillWith(all.Q.Row(0, 0, 0), nan) // it sees no key
+		layout.Fill(all.Q.Row(0, 0, 0), nan) // it sees no key
 		got, err := performer.Attend(form, all)
 		require.NoError(t, err)
-		fillWith(all.Q.Row(1, 1, 7), nan) // it has no gradient
+		layout.Fill(all.Q.Row(1, 1, 7), nan) // it has no gradient
 		gotG, err := performer.AttendBackward(form, all, dout)
 		require.NoError(t, err)
 		// Sums over rows of which one is not finite have another order.
@@ -246,12 +247,6 @@ func TestAttendLeavesOut(t *testing.T) {
 		for _, j := range hidden {
 			assert.Equal(t, make([]float64, 8), gotG.K.Row(1, 1, j))
 		}
-	}
-}
-
-func fillWith(x []float64, v float64) {
-	for i := range x {
-		x[i] = v
 	}
 }
 

@@ -86,7 +86,6 @@ func bitsAreNearExact[T dense.Float](t *testing.T) {
 	}
 }
 
-// Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
 // Fewer than 64 queries that see all keys have the bits of exact attention in T.
 func TestBitsOfFewQueries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
@@ -102,6 +101,7 @@ func TestBitsOfFewQueries(t *testing.T) {
 	assert.Equal(t, exact.Describe(), wide.Describe(), "16 bits compute in T")
 }
 
+// Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
 func TestBitsAreReproducible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d = 1100, 32

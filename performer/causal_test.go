@@ -3,6 +3,7 @@ package performer_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,12 +17,7 @@ import (
 )
 
 func hasNaN[T dense.Float](x []T) bool {
-	for _, v := range x {
-		if v != v {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x, func(v T) bool { return v != v })
 }
 
 // Growing norms: token t has norm t/10, so that the sums over later tokens are

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
@@ -45,24 +43,6 @@ func written[E dense.Element](t dense.Tensor[E], batch, heads, rows int) dense.T
 		}
 	}
 	return w
-}
-
-// closeTo fails unless the elements of got differ from those of want by at most tol, relative to
-// those that are large.
-func closeTo[T dense.Float](t *testing.T, want dense.Tensor[float64], got dense.Tensor[T], tol float64, format string, args ...any) {
-	t.Helper()
-	require.Equal(t, want.Shape(), got.Shape())
-	for b := range want.Batch {
-		for h := range want.Heads {
-			for i := range want.Rows {
-				for j, x := range want.Row(b, h, i) {
-					if y := float64(got.Row(b, h, i)[j]); !(math.Abs(x-y) <= tol*(1+math.Abs(x))) {
-						require.Failf(t, "not close", "%s: (%d, %d, %d, %d) is %v, want %v", fmt.Sprintf(format, args...), b, h, i, j, y, x)
-					}
-				}
-			}
-		}
-	}
 }
 
 // A mask of keys that is broadcast over queries, heads or sequences is the mask that it stands for,
@@ -120,17 +100,17 @@ func testMasksWrittenOut[T dense.Float](t *testing.T) {
 					c.Scores = performer.NoScores
 					g := must.Have(performer.AttendBackward[T](e, c, dout))
 					tol := 20 * tolerance[T]()
-					closeTo(t, want.weights, r.Scores, tol, "weights, %s", name)
-					closeTo(t, want.dq, g.Q, tol, "dq, %s", name)
-					closeTo(t, want.dk, g.K, tol, "dk, %s", name)
-					closeTo(t, want.dv, g.V, tol, "dv, %s", name)
+					requireNear(t, "weights, "+name, want.weights, r.Scores, tol)
+					requireNear(t, "dq, "+name, want.dq, g.Q, tol)
+					requireNear(t, "dk, "+name, want.dk, g.K, tol)
+					requireNear(t, "dv, "+name, want.dv, g.V, tol)
 					if c.LearnBias {
-						closeTo(t, want.dbias, g.Bias, tol, "dbias, %s", name)
+						requireNear(t, "dbias, "+name, want.dbias, g.Bias, tol)
 					}
 					if e.Options().Bits == 8 {
 						tol = 0.08
 					}
-					closeTo(t, want.out, r.Out, tol, "outputs, %s", name)
+					requireNear(t, "outputs, "+name, want.out, r.Out, tol)
 				}
 			}
 		}
@@ -169,13 +149,13 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 				c := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
 				want := naive(e.Options(), c, wideTensor(part(dout, rows, heads)), past)
 				name, tol := fmt.Sprintf("past %d, without %v, %+v", past, holes, e), 20*tolerance[T]()
-				closeTo(t, want.dq, part(dq, rows, heads), tol, "dq, %s", name)
-				closeTo(t, want.dk, part(dk, n, 1), tol, "dk, %s", name)
-				closeTo(t, want.dv, part(dvs, n, 1), tol, "dv, %s", name)
+				requireNear(t, "dq, "+name, want.dq, part(dq, rows, heads), tol)
+				requireNear(t, "dk, "+name, want.dk, part(dk, n, 1), tol)
+				requireNear(t, "dv, "+name, want.dv, part(dvs, n, 1), tol)
 				if e.Options().Bits == 8 {
 					tol = 0.08
 				}
-				closeTo(t, want.out, part(out, rows, heads), tol, "outputs, %s", name)
+				requireNear(t, "outputs, "+name, want.out, part(out, rows, heads), tol)
 			}
 		}
 	}

@@ -87,8 +87,8 @@ type ExactOptions struct {
 	// estimated weight, and with the mean value of 64 adjacent tokens. Without a Tolerance, queries
 	// of a [State] of at most TopK + 127 tokens read all keys. Forward and gradients ignore TopK.
 	//
-	// A TopK reads fewer bytes from the first of these queries on, but takes more time than reading
-	// all keys in a stream of fewer than about 8·TopK tokens in elements, and 32·TopK in codes.
+	// In a State of more tokens a TopK reads fewer bytes than all keys have, but takes more time
+	// than reading all keys below about 8·TopK tokens in elements, and 32·TopK in codes.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a

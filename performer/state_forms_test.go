@@ -2,6 +2,7 @@ package performer_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime/debug"
 	"testing"
@@ -176,8 +177,6 @@ func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
 	}
 }
 
-func abs(x float64) float64 { return max(x, -x) }
-
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
@@ -222,7 +221,7 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 		want := dense.Copy(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
 		tol := densetest.Filled(5, c.heads*dv, n*densetest.Roundoff[T]()) // other orders of sums
 		for i, x := range want.Data {
-			tol.Data[i] *= 1 + abs(x)
+			tol.Data[i] *= 1 + math.Abs(x)
 		}
 		var parts [3]*performer.State[T]
 		for p := range parts {

@@ -58,80 +58,65 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	taken := map[string]int{}
-	for name, c := range map[string]struct {
-		base  allOptions
-		parts []string // options of attention that the kind reads
-		make  func(o allOptions) (performer.Attention[T], error)
-	}{
-		"exact": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewExact[T](o.Exact)
-		}},
-		"exact in bits": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Bits: 8, Softcap: 3, SinkWeight: 5}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewExact[T](o.Exact)
-		}},
-		"exact with sinks": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Window: 20, Sinks: 3, Slope: 0.1}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewExact[T](o.Exact)
-		}},
-		"exact with sinks in bits": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Window: 20, Sinks: 3, KeyBits: 8, ValueBits: 4}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewExact[T](o.Exact)
-		}},
-		"exact with chunks": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Chunk: 20}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewExact[T](o.Exact)
-		}},
-		"linear": {allOptions{}, []string{"Linear"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewLinear(elu, o.Linear)
-		}},
+	softmax := performer.Softmax{Scale: 0.3}
+	for name, options := range map[string]allOptions{
+		"exact":                    {Exact: performer.ExactOptions{Softmax: softmax}},
+		"exact in bits":            {Exact: performer.ExactOptions{Softmax: softmax, Bits: 8, Softcap: 3, SinkWeight: 5}},
+		"exact with sinks":         {Exact: performer.ExactOptions{Softmax: softmax, Window: 20, Sinks: 3, Slope: 0.1}},
+		"exact with sinks in bits": {Exact: performer.ExactOptions{Softmax: softmax, Window: 20, Sinks: 3, KeyBits: 8, ValueBits: 4}},
+		"exact with chunks":        {Exact: performer.ExactOptions{Softmax: softmax, Chunk: 20}},
+		"linear":                   {},
 	} {
+		part, fields := "Exact", reflect.TypeOf(options.Exact)
+		form := func(o allOptions) (performer.Attention[T], error) { return performer.NewExact[T](o.Exact) }
+		if name == "linear" {
+			part, fields = "Linear", reflect.TypeOf(options.Linear)
+			form = func(o allOptions) (performer.Attention[T], error) { return performer.NewLinear(elu, o.Linear) }
+		}
 		state := func(o allOptions) (*performer.State[T], error) {
-			a, err := c.make(o)
+			a, err := form(o)
 			if err != nil {
 				return nil, err
 			}
 			return must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, a)).NewState(d, d)
 		}
-		base := must.Have(state(c.base))
+		base := must.Have(state(options))
 		want := base.Clone().Step(none, q, k, v)
 		base.Append(k.RowRange(0, 150), v.RowRange(0, 150))
 		before := must.Have(base.MarshalBinary())
-		for _, part := range c.parts {
-			fields := reflect.TypeOf(c.base.Exact)
-			if part == "Linear" {
-				fields = reflect.TypeOf(c.base.Linear)
+		for _, f := range reflect.VisibleFields(fields) {
+			if f.Anonymous {
+				continue
 			}
-			for _, f := range reflect.VisibleFields(fields) {
-				if f.Anonymous {
+			field, at := f.Name, f.Index
+			taken[part+"."+field] += 0
+			now := reflect.ValueOf(options).FieldByName(part).FieldByIndex(at)
+			values := others(now)
+			require.NotEmpty(t, values, "%s is of a kind that the test does not know", field)
+			if field == "TopK" || field == "Tolerance" {
+				values = nil // they change what queries read, and not what a State holds
+			}
+			for _, value := range values {
+				o := options
+				reflect.ValueOf(&o).Elem().FieldByName(part).FieldByIndex(at).Set(value)
+				s, err := state(o)
+				if err != nil {
 					continue
 				}
-				field, at := f.Name, f.Index
-				taken[part+"."+field] += 0
-				now := reflect.ValueOf(c.base).FieldByName(part).FieldByIndex(at)
-				values := others(now)
-				require.NotEmpty(t, values, "%s is of a kind that the test does not know", field)
-				if field == "TopK" || field == "Tolerance" {
-					values = nil // they change what queries read, and not what a State holds
+				taken[part+"."+field]++
+				title := fmt.Sprintf("%s, %s = %v for %v", name, field, value, now)
+				alike := densetest.Identical(want, s.Clone().Step(none, q, k, v))
+				s.Append(k, v)
+				merge := base.Merge(s)
+				read := base.UnmarshalBinary(must.Have(s.MarshalBinary()))
+				if merge == nil || read == nil {
+					assert.True(t, alike, "%s is taken: %v, %v", title, merge, read)
+					require.NoError(t, base.UnmarshalBinary(before))
+					continue
 				}
-				for _, value := range values {
-					o := c.base
-					reflect.ValueOf(&o).Elem().FieldByName(part).FieldByIndex(at).Set(value)
-					s, err := state(o)
-					if err != nil {
-						continue
-					}
-					taken[part+"."+field]++
-					title := fmt.Sprintf("%s, %s = %v for %v", name, field, value, now)
-					alike := densetest.Identical(want, s.Clone().Step(none, q, k, v))
-					s.Append(k, v)
-					merge := base.Merge(s)
-					read := base.UnmarshalBinary(must.Have(s.MarshalBinary()))
-					if merge == nil || read == nil {
-						assert.True(t, alike, "%s is taken: %v, %v", title, merge, read)
-						require.NoError(t, base.UnmarshalBinary(before))
-						continue
-					}
-					assert.Equal(t, before, must.Have(base.MarshalBinary()), "%s: what is refused changes nothing", title)
-					assertNames(t, read, field, value, now, title)
-					assertNames(t, merge, field, value, now, title)
-				}
+				assert.Equal(t, before, must.Have(base.MarshalBinary()), "%s: what is refused changes nothing", title)
+				assertNames(t, read, field, value, now, title)
+				assertNames(t, merge, field, value, now, title)
 			}
 		}
 	}

@@ -129,7 +129,7 @@ func (x *Query) centredValue(s *shift, n *numbers, cosine float64) float64 {
 }
 
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
-// An error of one rotation is proportional to √(1−ρ²), of which an estimate near 1 tells little.
+// An error of one rotation is proportional to √(1−ρ²). An estimate near 1 tells little of 1 − ρ².
 // Errors of several bands have no such factor, because the bands with the largest errors may have
 // cosines near 0. Codes of 1 bit do not tell the error of a row that has little in bands with bits:
 // at random places, the bias of d coordinates is its bound over √d.
@@ -141,8 +141,9 @@ func (r *rounded) averageOf(cosine, across, ratio float64) float64 {
 	return float64(max(1-float64(cosine*cosine), leastShare*across) * across)
 }
 
-// leastShare·across² is the mean squared error of an estimate of 1, if all ρ near 1 are as likely:
-// the error has the variance 2(1−ρ)·across, and ρ the density exp(−(1−ρ)/(4·across))/√(1−ρ).
+// leastShare·across² is the mean squared error of an estimate of 1 if all ρ near 1 are equally
+// likely. The error then has the variance 2(1−ρ)·across, so that ρ, given an estimate of 1, has a
+// density proportional to exp(−(1−ρ)/(4·across))/√(1−ρ).
 const leastShare = 12
 
 func (r *rounded) biasOf(ratio float64) float64 {

@@ -136,9 +136,9 @@ func TestFaultsAreCaught(t *testing.T) {
 }
 
 // The mean of (error/StdErr)² is 1 in every dimension, for normal rows and for rows of one
-// coordinate: within 0.1 and 4 standard errors over rotations. An estimate in R^1 has no error but
-// the rounding of the query, and some of Learn in R² neither. For d ≤ 8, Learn with 1 bit is not told
-// the errors of a row, and StdErr is larger.
+// coordinate: within 0.1 and 4 standard errors over rotations. The mean may be smaller where errors
+// are only the rounding of the query, in R^1 and for some rows of Learn in R², and with Learn of 1
+// bit for d ≤ 8, where codes do not tell the errors of a row, and StdErr is larger.
 func TestLawInEveryDimension(t *testing.T) {
 	const n, most = 8, 64
 	ends := []int{17, 24, 32, 48, most + 1} // of dimensions that are tested together

@@ -208,7 +208,7 @@ func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, 
 	var order, sizes []int
 	for left := d; left > 0; left -= sizes[len(sizes)-1] {
 		n := size
-		if left < 2*size { // errors of a band of a few coordinates are those of a few rotations
+		if left < 2*size { // the law of estimates does not hold for a band of a few coordinates
 			n = left
 		}
 		order, sizes = append(order, len(order)), append(sizes, n)

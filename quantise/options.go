@@ -32,8 +32,8 @@ func (o Options) layout(order int) layout {
 	return l
 }
 
-// learnedOrder returns the number of coordinates of learnt directions of R^d, which fill a word of
-// codes of 8 bits at least.
+// learnedOrder returns the number of directions that Learn finds in R^d. Codes of 8 bits of these
+// directions fill at least one word.
 func learnedOrder(d int) int { return max(d, 8) }
 
 func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d)*o.Bits/64))) }
@@ -48,8 +48,8 @@ func (o Options) learnedLayout(s *spectrum) layout {
 	return l
 }
 
-// order returns the number of rotated coordinates, which fill a word of codes at least: for a few
-// coordinates the law of estimates would not hold.
+// order returns the number d' of rotated coordinates, for Bits of 1, 2, 4 or 8. The code of a row
+// fills at least one word, because the law of estimates does not hold for a few coordinates.
 func (o Options) order(d int) (int, error) {
 	if d < 1 {
 		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)

@@ -85,10 +85,11 @@ type Quantiser[T dense.Float] interface {
 	codesOf(r *rows) Codes[T]
 }
 
-// New returns a quantiser for vectors of R^d with a random rotation: a hadamard.Rotation of three
-// factors into R^d' with d' = max(hadamard.FastOrder(d), 64/Bits). New draws two uint64 from src,
-// the seed of the rotation matrix. New returns an error if d < 1, if an option is invalid, if src is
-// nil, or if the rotation takes more than 2⁴⁰ bytes.
+// New returns a quantiser for vectors of R^d with a random rotation into R^d', where d' is
+// max(hadamard.FastOrder(d), 64/Bits): a hadamard.Rotation of three factors for d ≥ 16, and a
+// product of plane rotations for smaller d. New draws two uint64 from src, the seed of the rotation.
+// New returns an error if d < 1, if an option is invalid, if src is nil, or if the rotation takes
+// more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -168,15 +169,14 @@ type coder[T dense.Float] struct {
 	theory func() codelaw.Moments // the moments of codes, computed once
 }
 
-// rotation is a linear map R from R^d into R^d' with RᵀR = I: hadamard.Rotation, or one of a test.
+// rotation is a linear map R from R^d into R^d' with RᵀR = I.
 type rotation[T dense.Float] interface {
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
 }
 
-// rotationOf draws a rotation from R^d into R^order. Those of hadamard are too few to be uniform for
-// fewer than 16 coordinates, where as many plane rotations as a matrix of order coordinates needs
-// take no time.
+// rotationOf draws a rotation from R^d into R^order. For d < 16 a hadamard.Rotation draws too few
+// signs to be nearly uniform, and a product of enough plane rotations is still a small matrix.
 func rotationOf[T dense.Float](d, order int, src rand.Source) (rotation[T], error) {
 	if d >= 16 {
 		return hadamard.NewRotation[T](d, hadamard.RotationOptions{Order: order}, src)

@@ -66,7 +66,7 @@ func (c *codes[T]) Within(ctx context.Context, query *Query, limit float64, o Se
 func (x *Query) leastScore(limit float64, centred bool) float64 {
 	score, size, square := limit, math.Abs(limit), float64(x.norm*x.norm)
 	switch {
-	case x.by == SquaredDistance && limit < 0: // though estimates may be below 0
+	case x.by == SquaredDistance && limit < 0: // no row is as near, but an estimate may be below 0
 		return math.Inf(1)
 	case x.by == SquaredDistance && (centred || math.IsInf(limit, 0)):
 		score = -limit

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +28,6 @@ import (
 // that transformer -save has written. Metrics are
 //
 //	chosen, fastest   how many times as fast as exact attention: geometric means over heads
-//	least             the smallest time of the fastest over that of the choice of a head
 //	within            heads with an error of the choice within the tolerance
 //	calls, predicted  the cost of a search in calls of exact attention, the largest of a head
 //
@@ -57,7 +57,7 @@ func benchmarkOracle(b *testing.B, heads [][3]dense.Matrix[float32], n int, caus
 	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: softmax}))
 	bits := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: softmax, Bits: 8}))
 	var logs [2]float64
-	least, within, calls, predicted := math.Inf(1), 0, 0.0, 0.0
+	within, calls, predicted := 0, 0.0, 0.0
 	for i, x := range heads {
 		q, k, v := x[0].RowRange(0, n), x[1].RowRange(0, n), x[2].RowRange(0, n)
 		want := exact.Forward(none, q, k, v)
@@ -68,40 +68,30 @@ func benchmarkOracle(b *testing.B, heads [][3]dense.Matrix[float32], n int, caus
 		if distance(c.Attention.Forward(none, q, k, v), want) <= tolerance {
 			within++
 		}
-		all := []performer.Attention[float32]{exact, c.Attention}
+		all := []performer.Attention[float32]{exact, c.Attention, largestThreshold(softmax, q, k, v, want, tolerance)}
 		if distance(bits.Forward(none, q, k, v), want) <= tolerance {
 			all = append(all, bits)
 		}
-		if a := largestThreshold(softmax, q, k, v, want, tolerance); a != nil {
-			all = append(all, a)
-		}
-		times := make([]float64, len(all))
-		for round := range 5 {
+		times := slices.Repeat([]float64{math.Inf(1)}, len(all))
+		for range 5 {
 			for j, a := range all {
-				if t := processorTime(func() { a.Forward(none, q, k, v) }); round == 0 || t < times[j] {
-					times[j] = t
-				}
+				times[j] = min(times[j], processorTime(func() { a.Forward(none, q, k, v) }))
 			}
 		}
-		best := times[0]
-		for _, t := range times[1:] {
-			best = min(best, t)
-		}
+		best := slices.Min(times)
 		logs[0] += math.Log(times[0]/times[1]) / float64(len(heads))
 		logs[1] += math.Log(times[0]/best) / float64(len(heads))
-		least = min(least, best/times[1])
 		calls, predicted = max(calls, searching/times[0]), max(predicted, c.Cost)
 	}
 	b.ReportMetric(math.Exp(logs[0]), "chosen")
 	b.ReportMetric(math.Exp(logs[1]), "fastest")
-	b.ReportMetric(least, "least")
 	b.ReportMetric(float64(within), "within")
 	b.ReportMetric(calls, "calls")
 	b.ReportMetric(predicted, "predicted")
 }
 
 // largestThreshold returns attention by blocks with the largest threshold within the tolerance, or
-// nil.
+// exact attention.
 func largestThreshold(s performer.Softmax, q, k, v, want dense.Matrix[float32], tolerance float64) performer.Attention[float32] {
 	var thresholds []float64
 	for t := 0.7; t >= 0.002; t /= 1.25 {
@@ -113,13 +103,12 @@ func largestThreshold(s performer.Softmax, q, k, v, want dense.Matrix[float32], 
 	}
 	o := blocks.Options{Softmax: s, EightBits: true, Threshold: thresholds[0]}
 	outs, _ := must.Have(blocks.New[float32](o)).ForwardThresholds(q, k, v, rows, thresholds)
-	for i, out := range outs {
-		if distance(out, want) <= tolerance {
-			o.Threshold = thresholds[i]
-			return must.Have(blocks.New[float32](o))
-		}
+	within := slices.IndexFunc(outs, func(out dense.Matrix[float32]) bool { return distance(out, want) <= tolerance })
+	if within < 0 {
+		return must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: s}))
 	}
-	return nil
+	o.Threshold = thresholds[within]
+	return must.Have(blocks.New[float32](o))
 }
 
 // savedHeads returns queries, keys and values of the heads in all folders of a folder.

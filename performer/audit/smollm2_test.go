@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/npy"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -83,12 +83,5 @@ func smollm2(t *testing.T) map[string][]dense.Matrix[float32] {
 
 // distance returns ‖a − b‖/‖b‖.
 func distance(a, b dense.Matrix[float32]) float64 {
-	var off, size float64
-	for i := range a.Rows {
-		for j, v := range b.Row(i) {
-			d := float64(a.At(i, j)) - float64(v)
-			off, size = off+d*d, size+float64(v)*float64(v)
-		}
-	}
-	return math.Sqrt(off / size)
+	return densetest.Distance(a, b) / densetest.Distance(b, dense.New[float32](b.Rows, b.Cols))
 }

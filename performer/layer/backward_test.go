@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -42,7 +43,7 @@ func requirePartials(t *testing.T, x, dx []float64, loss func() float64, format 
 func lossOf(out, dout dense.Matrix[float64]) float64 {
 	sum := 0.0
 	for i := range out.Rows {
-		if !isZero(dout.Row(i)) {
+		if !layout.IsZero(dout.Row(i)) {
 			for j, x := range out.Row(i) {
 				sum += x * dout.Row(i)[j]
 			}
@@ -120,8 +121,8 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 			}
 			for j, counts := range cross.Valid {
 				if !counts {
-					fill(k.Row(j), math.NaN())
-					fill(v.Row(j), math.NaN())
+					layout.Fill(k.Row(j), math.NaN())
+					layout.Fill(v.Row(j), math.NaN())
 				}
 			}
 			loss := func() float64 { return lossOf(l.ForwardCross(none, q, k, v, cross), dout) }
@@ -143,7 +144,7 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 			check("v", v, dv)
 			checkParameters()
 			for j, counts := range cross.Valid {
-				require.True(t, counts || isZero(dk.Row(j)) && isZero(dv.Row(j)), "row %d", j)
+				require.True(t, counts || layout.IsZero(dk.Row(j)) && layout.IsZero(dv.Row(j)), "row %d", j)
 			}
 			if w.Keys != 0 {
 				continue
@@ -153,7 +154,7 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 			}
 			for j, counts := range self.Valid {
 				if !counts && j > 3 {
-					fill(q.Row(j), math.NaN())
+					layout.Fill(q.Row(j), math.NaN())
 					clear(dout.Row(j))
 				}
 			}

@@ -40,20 +40,3 @@ func underived[T dense.Float](d int) rff.Map[T] {
 }
 
 type opaque[T dense.Float] struct{ rff.Map[T] }
-
-// fill sets all elements of x to v.
-func fill[T dense.Float](x []T, v T) {
-	for i := range x {
-		x[i] = v
-	}
-}
-
-// isZero reports whether all elements of x are zero.
-func isZero[T dense.Float](x []T) bool {
-	for _, v := range x {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
@@ -186,8 +187,8 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 				wantOwn := naive(p, heads, keyHeads, causal, opts, x, k, v, cross, own, ownKeys)
 				for j, counts := range cross.Valid {
 					if !counts {
-						fill(k.Row(j), math.NaN())
-						fill(v.Row(j), math.NaN())
+						layout.Fill(k.Row(j), math.NaN())
+						layout.Fill(v.Row(j), math.NaN())
 					}
 				}
 				check("cross", want, l.ForwardCross(none, x, k, v, cross))

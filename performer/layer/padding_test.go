@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -59,7 +60,7 @@ func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Attentio
 		}
 		for i, counts := range valid {
 			if !counts {
-				require.True(t, isZero(got.Row(i)), "%s, %T %+v: row %d of padding", name, form, form, i)
+				require.True(t, layout.IsZero(got.Row(i)), "%s, %T %+v: row %d of padding", name, form, form, i)
 				continue
 			}
 			require.True(t, densetest.Identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%s, %T %+v, gap %d, %d rows of padding: row %d", name, form, form, gap, more, i)
@@ -70,5 +71,5 @@ func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Attentio
 			require.False(t, slices.ContainsFunc(p.Value.Data, func(v T) bool { return v != v }))
 		}
 	}
-	require.False(t, isZero(want.Data))
+	require.False(t, layout.IsZero(want.Data))
 }

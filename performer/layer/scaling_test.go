@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
@@ -14,7 +15,7 @@ import (
 // angles returns the angles of one position, by which the pairs of (1, 0) turn.
 func angles(d int, base float64, s layer.RotaryScaling) (omega []float64) {
 	x := dense.New[float64](1, d)
-	fill(x.Data[:d/2], 1)
+	layout.Fill(x.Data[:d/2], 1)
 	must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Base: base, Scaling: s})).Angles(layer.Angles[float64]{}, []int{1}).Turn(x)
 	for i, cos := range x.Data[:d/2] {
 		omega = append(omega, math.Atan2(x.Data[d/2+i], cos))

@@ -77,14 +77,7 @@ func (m *model[K, T]) sorted(query []T, accept func(id K) bool) (hits []index.Hi
 		if accept != nil && !accept(id) {
 			continue
 		}
-		var xy, xx, yy, distance float64
-		for j, v := range row {
-			a, b := float64(v), float64(query[j])
-			xy, xx, yy, distance = xy+a*b, xx+a*a, yy+b*b, distance+(a-b)*(a-b)
-		}
-		value := map[quantise.Measure]float64{
-			quantise.InnerProduct: xy, quantise.Cosine: xy / math.Sqrt(xx*yy), quantise.SquaredDistance: distance,
-		}[m.o.Measure]
+		value := truth(m.o.Measure, row, query)
 		hits = append(hits, index.Hit[K]{ID: id, Estimate: quantise.Estimate{Value: value, Low: value, High: value}})
 	}
 	slices.SortFunc(hits, func(a, b index.Hit[K]) int {

@@ -58,7 +58,7 @@ type Figure struct {
 	Title          string
 	XLabel, YLabel string
 	LogX, LogY     bool
-	XTicks         []float64 // the labelled values of x; nil means round numbers
+	XTicks         []float64 // the labelled values of x that a point may have; nil means round numbers
 	XNames         []string  // element i, if XNames is that long, is the label at XTicks[i]
 	Panels         []Panel
 	Columns        int  // panels in a row; 0 means all
@@ -209,7 +209,7 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 func widen(lo, hi float64, log bool) (float64, float64) {
 	const part = 0.06
 	if log {
-		// The logarithms of the ends differ.
+		// A ratio of at least 1 + 1e-9 gives the ends different logarithms.
 		r := max(math.Exp(part*(math.Log(hi)-math.Log(lo))), 1+1e-9)
 		if hi == lo {
 			r = 1.5
@@ -236,7 +236,7 @@ func (f Figure) path(line []Point) []Point {
 }
 
 func (f Figure) drawable(p Point) bool {
-	const largest = 1e307 // sums and differences of ends of an axis do not overflow
+	const largest = 1e307 // so that sums and differences of the ends of an axis are finite
 	for _, v := range []float64{p.X, p.Y, p.Err} {
 		if !(math.Abs(v) <= largest) {
 			return false

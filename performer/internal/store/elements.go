@@ -147,7 +147,7 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 
 func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }
 
-// The tile prefetches the tokens.
+// fetch does nothing: Tile.AddRows prefetches the tokens.
 func (e *elements[T]) fetch(*choice[T]) {}
 
 func (e *elements[T]) read(w *choice[T], g int) {

@@ -54,8 +54,8 @@ func (t *Tile[T]) weighFew(scores dense.Matrix[T]) {
 // rowsAhead is the distance, in rows of keys, at which AddRows prefetches.
 const rowsAhead = 12
 
-// AddRows adds keys and values that the only query of the tile sees. The rows of keys and values
-// may be anywhere in memory: AddRows prefetches each row, and reads the row in place.
+// AddRows adds keys and values that the only query of the tile sees. AddRows reads each row in
+// place, wherever the row is in memory, and prefetches later rows.
 func (t *Tile[T]) AddRows(k, v [][]T) {
 	query, sums := t.few.queries.Rows(1).Row(0), t.sums.Rows(1).Row(0)
 	for n := 0; len(k) > 0; k, v = k[n:], v[n:] {

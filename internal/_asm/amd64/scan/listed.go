@@ -263,7 +263,7 @@ func listedNarrow(width int, together bool) {
 		SHLQ(U8(3), words)
 		SUBQ(words, masks)
 		for j := range 2 {
-			if j == 1 {
+			if j == 1 { // up to four words have no second half
 				CMPQ(words, U8(32))
 				JLE(LabelRef(fmt.Sprint("half", first)))
 			}
