@@ -261,6 +261,28 @@ func TestBand(t *testing.T) {
 	assert.Equal(t, []float64{math.Inf(1), math.Inf(1)}, half.Row(7))
 }
 
+// A target that is the same in all rows, alone or beside another one, is learnt exactly, and zeros
+// without an intercept too.
+func TestConstantTargets(t *testing.T) {
+	for _, o := range []kernelridge.Options{{}, {Tolerance: 1e-6}, {NoIntercept: true}, {NoIntercept: true, Probes: 2}} {
+		b, want := waves[float64](100, 0, 1), 7.0
+		if o.NoIntercept {
+			want = 0
+		}
+		for i := range 100 {
+			b.Y.Set(i, 1, want)
+		}
+		alone := b
+		alone.Y = b.Y.ColRange(1, 2)
+		for _, rows := range []ridge.Block[float64]{b, alone} {
+			o.Ratio, o.Src = 0.1, rand.NewPCG(1, 2)
+			r := must.Have(kernelridge.Fit(t.Context(), kernels.Gaussian{}, rows, o))
+			mean := r.Model.Mean(dense.Matrix[float64]{}, waves[float64](20, 0, 2).X)
+			assert.InDeltaSlice(t, slices.Repeat([]float64{want}, 20), mean.ColRange(rows.Y.Cols-1, rows.Y.Cols).Clone().Data, 1e-9)
+		}
+	}
+}
+
 // A model of as many landmarks as the kernel has large eigenvalues has the means of the exact one.
 func TestCompress(t *testing.T) {
 	b := waves[float64](400, 0, 1)
