@@ -265,10 +265,7 @@ func TestBand(t *testing.T) {
 // without an intercept too.
 func TestConstantTargets(t *testing.T) {
 	for _, o := range []kernelridge.Options{{}, {Tolerance: 1e-6}, {NoIntercept: true}, {NoIntercept: true, Probes: 2}} {
-		b, want := waves[float64](100, 0, 1), 7.0
-		if o.NoIntercept {
-			want = 0
-		}
+		b, want := waves[float64](100, 0, 1), map[bool]float64{false: 7}[o.NoIntercept]
 		for i := range 100 {
 			b.Y.Set(i, 1, want)
 		}
