@@ -123,12 +123,8 @@ func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample)
 	if s.Classes == 0 {
 		b.Y, _ = standardTargets(b)
 	}
-	z := dense.New[float64](b.X.Rows, k.A.Rows)
-	for i := range z.Rows {
-		copy(z.Row(i), k.At(b.X.Row(i)))
-	}
-	b.X = z
-	n, d := float64(z.Rows), float64(z.Cols)
+	_, b.X = gramian.Images(*k, b.X)
+	n, d := float64(b.X.Rows), float64(b.X.Cols)
 	if _, ok := gramian.ProfileOf(k.K); !ok || d == 1 || n < rowsOfScale*d {
 		return "", nil
 	}
