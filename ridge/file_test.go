@@ -263,7 +263,6 @@ func TestHostileFiles(t *testing.T) {
 		{classifier, reshape("weights", 6, 1), "ridge: model: weights are 6×1, want 6 rows of features and at least 2 classes"},
 		{classifier, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
 		{classifier, number("intercepts", 2, math.NaN()), "ridge: model: intercepts[2] = NaN, want a finite number"},
-		{classifier, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
 		{classifier, reshape("featureMean", 5), "ridge: model: featureMean has 5 numbers, want 6"},
 		{classifier, number("featureMean", 5, math.Inf(-1)), "ridge: model: featureMean[5] = -Inf, want a finite number"},
 	} {

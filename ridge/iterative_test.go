@@ -388,10 +388,7 @@ func TestIterativeErrors(t *testing.T) {
 		rows ridge.Rows[float64]
 		o    ridge.Options
 	}{
-		"phi is nil":                          {nil, rows, ridge.Options{Iterative: with}},
-		"rows is nil":                         {phi, nil, ridge.Options{Iterative: with}},
 		"Iterative.Src is nil":                {phi, rows, ridge.Options{Iterative: &ridge.Iterative{}}},
-		"Noise = -1":                          {phi, rows, ridge.Options{Noise: -1, Iterative: with}},
 		"Iterative.Rank = -2, want at":        {phi, rows, ridge.Options{Iterative: &ridge.Iterative{Rank: -2, Src: src}}},
 		"Iterative.Samples = 1, want 0 or":    {phi, rows, ridge.Options{Iterative: &ridge.Iterative{Samples: 1, Src: src}}},
 		"Iterative.Tolerance = NaN":           {phi, rows, ridge.Options{Iterative: &ridge.Iterative{Tolerance: math.NaN(), Src: src}}},

@@ -16,7 +16,7 @@ import (
 // by the feature map and n·D²/2 multiply-adds. LeaveOneOut returns an error for rows that Sums.Add
 // refuses, for a zero Model, and for a model from WithKernel.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
-	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
+	return m.rowwise(dst, x, y, weights, m.leaveOut)
 }
 
 // For each row x_i of x, Variances returns the mean of each output, and the parts g_i and r_i of
@@ -43,7 +43,7 @@ func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []fl
 	return mean, g, r
 }
 
-func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f func(r *features.Rows)) (dense.Matrix[T], error) {
+func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, f func(r *features.Rows)) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
 	}
@@ -54,7 +54,7 @@ func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f 
 	if err := checkRows(x, y, weights, d, len(m.prior)); err != nil {
 		return dst, err
 	}
-	dst = dense.Ensure(dst, x.Rows, width)
+	dst = dense.Ensure(dst, x.Rows, y.Cols)
 	m.source.Each(m.rows(), m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, f)
 	return dst, nil
 }

@@ -58,7 +58,6 @@ func TestProductsInSinglePrecision(t *testing.T) {
 			for i, v := range mean.Data {
 				worst = max(worst, math.Abs(float64(got.Data[i]-v)/float64(sd.Data[i])), math.Abs(float64(near.Data[i]/sd.Data[i])-1))
 			}
-			t.Logf("λ = %.2g: means differ by %.1e, the evidence by %.1e", want.Noise()[0]/want.Prior()[0], worst, m.LogEvidence()-want.LogEvidence())
 			assert.Equal(t, c.single, m.Accuracy().SinglePrecision)
 			assert.Less(t, worst, 0.001)
 			assert.InDelta(t, want.LogEvidence(), m.LogEvidence(), 0.5)

@@ -260,10 +260,7 @@ func rmse[T dense.Float](a, b dense.Matrix[T]) float64 {
 
 func BenchmarkPredict(b *testing.B) {
 	for _, sd := range []bool{false, true} {
-		name := fmt.Sprintf("n=5000/d=10/D=1024/sd=%v", sd)
-		if !sd {
-			name = "n=5000/d=10/D=1024"
-		}
+		name := "n=5000/d=10/D=1024" + map[bool]string{true: "/sd=true"}[sd]
 		b.Run("type=float32/"+name, func(b *testing.B) { benchmarkPredict[float32](b, sd) })
 		b.Run("type=float64/"+name, func(b *testing.B) { benchmarkPredict[float64](b, sd) })
 	}

@@ -134,7 +134,6 @@ func TestRowsThatDependOnEachOther(t *testing.T) {
 	for _, o := range []Options{{}, {Time: "time"}} {
 		m := fitted(t, rest, o)
 		s := scored(t, m, held)
-		t.Logf("%v; said %.3g", s, said(t, m))
 		if o.Time == "" {
 			assert.Greater(t, s.RMSE, 5*said(t, m))
 			assert.Less(t, s.Inside, 0.5)
@@ -157,7 +156,6 @@ func TestLongTail(t *testing.T) {
 		for range 3 {
 			m := fitted(t, made(t, "a,b,y", 100, row), Options{})
 			s := scored(t, m, made(t, "a,b,y", 1000, row))
-			t.Log(s)
 			all = append(all, s.RMSE/s.Deviation)
 		}
 		slices.Sort(all)
@@ -184,7 +182,6 @@ func TestNoiseStaysNoise(t *testing.T) {
 	m := fitted(t, made(t, names, 80, row), Options{})
 	assert.Greater(t, said(t, m), 0.8)
 	s := scored(t, m, made(t, names, 1000, row))
-	t.Log(s)
 	assert.Less(t, s.RMSE, 1.1*s.Deviation)
 }
 

@@ -135,12 +135,7 @@ func (m *Model) Score(t *Table) (map[string]Score, error) {
 }
 
 // scoreLevels are the levels of the quantiles in a Score, from the ends of bands of 90 %.
-var scoreLevels = func() (all []float64) {
-	for k := range 19 {
-		all = append(all, float64(k+1)/20)
-	}
-	return all
-}()
+var scoreLevels = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95}
 
 // score compares predictions, with the quantiles of scoreLevels first, with the target y.
 func (m *Model) score(p *Predictions, y []float64, target string) Score {

@@ -251,12 +251,7 @@ func meanSquares(x dense.Matrix[float64]) []float64 {
 }
 
 // levels are those of the quantiles of which a score is the mean.
-var levels = func() (all []float64) {
-	for k := range 19 {
-		all = append(all, float64(k+1)/20)
-	}
-	return all
-}()
+var levels = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95}
 
 // assess sets the coverage of bands of 90 % and the CRPS. The quantiles of each twentieth of the
 // rows come from the scores of the other rows.

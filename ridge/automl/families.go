@@ -48,12 +48,7 @@ var everyFamily = []family{
 
 // severalValues reports whether a column has more than two values.
 func severalValues(x dense.Matrix[float64], _ int) bool {
-	for j := range x.Cols {
-		if low, high, pair := limits(x.ColRange(j, j+1)); low < high && !pair {
-			return true
-		}
-	}
-	return false
+	return anyColumn(x, func(low, high float64, pair bool) bool { return low < high && !pair })
 }
 
 // linear returns the function of a family of linear functions of columns with the units.

@@ -77,11 +77,12 @@ type Result[T dense.Float] struct {
 // the families so far, after fits to the sample that ctx does not interrupt.
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
-// Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
-// for an output whose range is not from 1e-130 to 1e130. With Options.Classes, Fit returns an error
-// for a class without rows, and for a target that is not a whole number from 0 to Classes − 1. Fit
-// returns an error for Groups that are not as many as the rows, for too few rows or groups to hold
-// some out, if reading rows fails, and if no family can be fitted.
+// Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN, infinite or in
+// columns of points above 1e300 in size, and for an output whose range is not from 1e-130 to 1e130.
+// With Options.Classes, Fit returns an error for a class without rows, and for a target that is not
+// a whole number from 0 to Classes − 1. Fit returns an error for Groups that are not as many as the
+// rows, for too few rows or groups to hold some out, if reading rows fails, and if no family can be
+// fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	r, err := door.Choose[T, outcome[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
 	return r.result, cmp.Or(err, r.err)

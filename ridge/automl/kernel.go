@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
@@ -46,20 +45,17 @@ func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T])
 			ratio /= s.growth(t.drawn.n)
 		}
 	}
-	if t.first {
-		if s.Groups == nil {
-			own, err := s.kernelScales(&k, &ratio, t.drawn)
-			if err != nil {
-				return false, err
-			}
-			name += own
+	if t.first && s.Groups == nil {
+		own, err := s.kernelScales(&k, &ratio, t.drawn)
+		if err != nil {
+			return false, err
 		}
+		name += own
 	}
 	b, err := collect(s.ctx, t.rows)
 	if err != nil {
 		return false, err
 	}
-	b = positive(b)
 	if s.Classes > 0 {
 		ratio = max(ratio, leastOfClasses*meanWeight(b))
 	}
@@ -127,16 +123,9 @@ func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample)
 	if s.Classes == 0 {
 		b.Y, _ = standardTargets(b)
 	}
-	z := dense.New[float64](b.X.Rows, k.A.Rows)
-	for i := range z.Rows {
-		copy(z.Row(i), k.At(b.X.Row(i)))
-	}
-	b.X = z
-	n, d := float64(z.Rows), float64(z.Cols)
-	if d == 1 || n < rowsOfScale*d {
-		return "", nil
-	}
-	if _, ok := gramian.ProfileOf(k.K); !ok {
+	_, b.X = gramian.Images(*k, b.X)
+	n, d := float64(b.X.Rows), float64(b.X.Cols)
+	if _, ok := gramian.ProfileOf(k.K); !ok || d == 1 || n < rowsOfScale*d {
 		return "", nil
 	}
 	var found gramian.Learnt
@@ -176,6 +165,7 @@ func (s space) matrix() dense.Matrix[float64] {
 	return a
 }
 
+// collect returns the rows of weights above 0.
 func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.Block[T], err error) {
 	d, p := 0, 0
 	for b, err := range rows.Blocks() {
@@ -187,23 +177,13 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 		}
 		d, p = b.X.Cols, b.Y.Cols
 		for i := range b.X.Rows {
-			all.X.Data, all.Y.Data = append(all.X.Data, b.X.Row(i)...), append(all.Y.Data, b.Y.Row(i)...)
-			all.Weights = append(all.Weights, T(b.Weight(i)))
+			if w := T(b.Weight(i)); w > 0 {
+				all.X.Data, all.Y.Data = append(all.X.Data, b.X.Row(i)...), append(all.Y.Data, b.Y.Row(i)...)
+				all.Weights = append(all.Weights, w)
+			}
 		}
 	}
 	n := len(all.Weights)
 	all.X, all.Y = dense.Of(n, d, all.X.Data), dense.Of(n, p, all.Y.Data)
 	return all, nil
-}
-
-// positive returns the rows of weights above 0.
-func positive[T dense.Float](b ridge.Block[T]) (own ridge.Block[T]) {
-	var kept []int
-	for i := range b.X.Rows {
-		if b.Weight(i) > 0 {
-			kept, own.Weights = append(kept, i), append(own.Weights, T(b.Weight(i)))
-		}
-	}
-	own.X, own.Y = layout.Rows(b.X, kept), layout.Rows(b.Y, kept)
-	return own
 }

@@ -108,7 +108,6 @@ func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	b = positive(b)
 	wide, y, n := dense.Copy(dense.Matrix[float64]{}, b.X), dense.Copy(dense.Matrix[float64]{}, b.Y), b.X.Rows
 	weights := dense.Copy(dense.Matrix[float64]{}, dense.Of(1, n, b.Weights)).Data
 	mean := make([]float64, y.Cols)

@@ -183,13 +183,10 @@ func (s *search) report(c *choice, pool []*candidate) {
 }
 
 func centre(x dense.Matrix[float64], weights []float64) {
-	column := make([]float64, x.Rows)
-	for j := range x.Cols {
-		for i := range column {
-			column[i] = x.At(i, j)
-		}
-		mean := stat.Mean(column, weights)
-		for i, v := range column {
+	columns := dense.Transpose(dense.Matrix[float64]{}, x)
+	for j := range columns.Rows {
+		mean := stat.Mean(columns.Row(j), weights)
+		for i, v := range columns.Row(j) {
 			x.Set(i, j, v-mean)
 		}
 	}

@@ -133,22 +133,24 @@ func equalUnits(x dense.Matrix[float64]) bool {
 	return n > 0 && ranges[n/4] >= (highest-lowest)/4 && (4*pairs <= n || pairs == n)
 }
 
-func anyPair(x dense.Matrix[float64]) bool {
+// anyColumn reports whether is is true for the limits of a column.
+func anyColumn(x dense.Matrix[float64], is func(low, high float64, pair bool) bool) bool {
 	for j := range x.Cols {
-		if _, _, pair := limits(x.ColRange(j, j+1)); pair {
+		if is(limits(x.ColRange(j, j+1))) {
 			return true
 		}
 	}
 	return false
 }
 
+func anyPair(x dense.Matrix[float64]) bool {
+	return anyColumn(x, func(_, _ float64, pair bool) bool { return pair })
+}
+
 func distance(z dense.Matrix[float64]) float64 {
-	sum, column := 0.0, make([]float64, z.Rows)
-	for j := range z.Cols {
-		for i := range column {
-			column[i] = z.At(i, j)
-		}
-		sum += 2 * stat.Variance(column, nil)
+	sum, columns := 0.0, dense.Transpose(dense.Matrix[float64]{}, z)
+	for j := range columns.Rows {
+		sum += 2 * stat.Variance(columns.Row(j), nil)
 	}
 	return math.Sqrt(sum)
 }

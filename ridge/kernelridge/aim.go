@@ -16,7 +16,7 @@ const (
 	// leastGoal is a relative residual at which a target is solved whatever its errors are, and
 	// probeGoal one for the constant and the probes, whose estimates have larger errors.
 	leastGoal, probeGoal = 1e-6, 0x1p-10
-	// looser is the goal of a probe, whose randomness is a larger error, in units of Options.Tolerance.
+	// looser is the goal of a probe, whose randomness is a larger error, over Options.Tolerance.
 	looser = 10
 	// enough is a relative residual that suffices if rounding prevents a smaller one.
 	enough = 1e-4
@@ -64,6 +64,9 @@ func (a *aim) look(at *conjugate.Solution) {
 	}
 	b := constantsOf(at.X, a.system.Right, constants)
 	for j, norm := range a.norms[:constants] {
+		if norm == 0 { // the target is a constant
+			continue
+		}
 		sum, fourth := 0.0, 0.0
 		for i := range at.X.Rows {
 			x, r := at.X.Row(i), at.Residual.Row(i)

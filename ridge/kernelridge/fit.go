@@ -354,11 +354,10 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.M
 			unknown++
 		}
 		for j := range outputs {
+			left.Set(i, j, a.At(i, j)/(root*root*own))
 			if n == 1 && !f.o.NoIntercept {
 				left.Set(i, j, math.Inf(1))
-				continue
 			}
-			left.Set(i, j, a.At(i, j)/(root*root*own))
 		}
 	}
 	if 3*unknown > n {

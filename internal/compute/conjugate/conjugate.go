@@ -110,6 +110,9 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 			open = append(open, j)
 		}
 	}
+	if len(open) == 0 {
+		return nil
+	}
 	rest := columns(r, open)
 	v := p.Solve(rest)
 	products := dots(rest, v)
@@ -131,13 +134,13 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 			}
 		}
 		for f := range v.Rows {
-			to, rest, step, change := x.Row(f), r.Row(f), v.Row(f), av.Row(f)
+			to, residual, step, change := x.Row(f), r.Row(f), v.Row(f), av.Row(f)
 			for k, j := range open {
 				to[j] += alphas[k] * step[k]
-				rest[j] -= alphas[k] * change[k]
+				residual[j] -= alphas[k] * change[k]
 			}
 		}
-		rest := columns(r, open)
+		rest = columns(r, open)
 		z, betas := p.Solve(rest), make([]float64, len(open))
 		for k, next := range dots(rest, z) {
 			next = max(0, next)

@@ -101,31 +101,7 @@ func TestReductions(t *testing.T) {
 	t.Run("type=float64", testReductions[float64])
 }
 
-func testNorm[T Float](t *testing.T) {
-	everyTier(t, "", func(t *testing.T) {
-		assert.Zero(t, HalfSquaredNorm[T](nil))
-		assert.Equal(t, 12.5, HalfSquaredNorm([]T{3, -4}))
-		x := make([]T, 100)
-		want := 0.0
-		for i := range x {
-			x[i] = T(i + 1)
-			want += float64((i + 1) * (i + 1))
-		}
-		assert.Equal(t, want/2, HalfSquaredNorm(x), "integers are summed exactly")
-		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			for _, i := range []int{0, 50, 99} {
-				old := x[i]
-				x[i] = T(v)
-				assert.True(t, math.IsNaN(HalfSquaredNorm(x)), "%v", v)
-				x[i] = old
-			}
-		}
-	})
-}
-
 func TestNorm(t *testing.T) {
-	t.Run("type=float32", testNorm[float32])
-	t.Run("type=float64", testNorm[float64])
 	everyTier(t, "overflow", func(t *testing.T) {
 		assert.Equal(t, math.Inf(1), HalfSquaredNorm([]float64{1e200, 1}), "finite numbers are no fault")
 		assert.Equal(t, 0x1p199, HalfSquaredNorm([]float32{0x1p100}), "float32 is summed in float64")

@@ -61,13 +61,10 @@ func (e *Expansion) Add(dst, x dense.Matrix[float64]) {
 
 // Unlike means, medians hardly depend on a row that is far away.
 func Medians(x dense.Matrix[float64]) []float64 {
-	middle, column := make([]float64, x.Cols), make([]float64, x.Rows)
+	middle, columns := make([]float64, x.Cols), dense.Transpose(dense.Matrix[float64]{}, x)
 	for j := range middle {
-		for i := range column {
-			column[i] = x.At(i, j)
-		}
-		slices.Sort(column)
-		middle[j] = column[len(column)/2]
+		slices.Sort(columns.Row(j))
+		middle[j] = columns.At(j, x.Rows/2)
 	}
 	return middle
 }
