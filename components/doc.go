@@ -7,9 +7,9 @@
 //
 // Rows come from memory, .npy or CSV files, as in package ridge. Rows in parts become ridge.Sums
 // with 0 outputs, for FromSums. A Model is a feature map: ridge.Fit on a Model is regression on
-// principal components, and rff.Write and rff.Read store a Model. Metric computes, from gradients
-// of functions, a distance in which directions count along which the functions vary. Page
-// docs/learning.md has the law, the limits and the parts of a file.
+// principal components, and rff.Write and rff.Read store a Model. Metric computes a distance from
+// gradients of functions, in which a difference counts as much as the functions vary along its
+// direction. Page docs/learning.md has the law, the limits and the parts of a file.
 //
 // Functions return an error for sums that are nil or not finite, for eigenvalues that do not
 // converge, and at the end of ctx. Functions panic if ctx is nil.

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -258,40 +257,5 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// gradientProbe is a probe with derivatives, which it makes zero.
-type gradientProbe struct{ probe }
-
-func (p *gradientProbe) CanBackward() error { return nil }
-
-func (p *gradientProbe) Kernel() kernels.Kernel { return kernels.DotProduct{} }
-
-func (p *gradientProbe) Backward(dst, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
-	layout.Zero(dst)
-	return dst
-}
-
-// φ(K) alone would take 16 MB at the greater length.
-func TestBackwardWorkspaceDoesNotGrowWithLength(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, opts := range forms {
-		use := func(n int) float64 {
-			p := &gradientProbe{probe{rowMap: rowMap[float64]{in: 2, out: 32, row: func(phi, x []float64) {
-				for f := range phi {
-					phi[f] = 1 + x[0]*x[0]
-				}
-			}}}}
-			a := attention(p, opts)
-			q, dq, dk, dv := dense.New[float64](n, 2), dense.New[float64](n, 2), dense.New[float64](n, 2), dense.New[float64](n, 2)
-			before := liveHeap()
-			a.Backward(dq, dk, dv, q, q, q, q)
-			runtime.KeepAlive(q)
-			return float64(p.peak) - float64(before)
-		}
-		short, long := use(4096), use(65536)
-		assert.Less(t, long, short+1<<20, "%+v: bytes beyond inputs and gradients", opts)
-		assert.Less(t, long, float64(2<<20), "%+v", opts)
 	}
 }

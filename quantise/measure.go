@@ -20,11 +20,11 @@ const (
 
 // Estimate is an estimated Value of a Measure and the standard error StdErr, the root mean squared
 // error over random rotations, computed with the estimate in place of the true value. For an
-// estimate c of a cosine by a quantiser of New, StdErr² is, apart from roundings,
-// v·max(1 − c², 12v), where v is the mean squared error at the cosine 0. The floor 12v² holds
-// because c near 1 tells little of 1 − ρ². A StdErr of 0 means that the Value is exact. If the argument miss of Prepare is above 0, the true value is
-// below Low with at most the probability miss, and likewise above High. If the argument miss of
-// Prepare is 0, Low and High are 0.
+// estimate c of a cosine by a quantiser of New, StdErr² is, apart from roundings, v·max(1 − c²,
+// 12v), where v is the mean squared error at the cosine 0. The floor 12v² holds because c near 1
+// tells little of 1 − ρ² for the true cosine ρ. A StdErr of 0 means that the Value is exact. If the
+// argument miss of Prepare is above 0, the true value is below Low with at most the probability
+// miss, and likewise above High. If the argument miss of Prepare is 0, Low and High are 0.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search: the number ID of the row, and an Estimate.

@@ -87,9 +87,9 @@ type Quantiser[T dense.Float] interface {
 
 // New returns a quantiser for vectors of R^d with a random rotation into R^d', where d' is
 // max(hadamard.FastOrder(d), 64/Bits): a hadamard.Rotation of three factors for d ≥ 16, and a
-// product of plane rotations for smaller d. New draws two uint64 from src, the seed of the rotation.
-// New returns an error if d < 1, if an option is invalid, if src is nil, or if the rotation takes
-// more than 2⁴⁰ bytes.
+// product of plane rotations for smaller d. New draws two uint64 from src, the seed of the
+// rotation. New returns an error if d < 1, if an option is invalid, if src is nil, or if the
+// rotation takes more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")

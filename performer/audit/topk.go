@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -62,27 +61,17 @@ const (
 // a tolerance that is not positive and finite, and for shapes that do not fit.
 func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64) (TopK[T], error) {
 	var none TopK[T]
-	if isNil(exact) {
-		return none, errors.New("audit: exact is nil")
+	b, err := exactBatch(exact)
+	if err != nil {
+		return none, err
 	}
 	if !(tolerance > 0) || math.IsInf(tolerance, 1) {
 		return none, fmt.Errorf("audit: tolerance = %v, want a positive number", tolerance)
 	}
-	b, ok := exact.(performer.Batch[T])
-	if !ok {
-		var err error
-		if b, err = performer.NewBatch(performer.BatchOptions{Heads: 1}, exact); err != nil {
-			return none, fmt.Errorf("audit: %w", err)
-		}
-	}
 	heads, keyHeads := headsOf(b)
 	m := topKMeasure[T]{heads: heads, keyHeads: keyHeads, q: q, k: k, v: v}
 	for h := range heads {
-		e, ok := b.Head(h).(performer.Exact[T])
-		if !ok {
-			return none, fmt.Errorf("audit: exact has a %T for head %d, want a performer.Exact", b.Head(h), h)
-		}
-		m.options = append(m.options, e.Options())
+		m.options = append(m.options, exactOptions(b, h))
 	}
 	if q.Rows != k.Rows || k.Rows != v.Rows || k.Rows == 0 || q.Cols%heads != 0 || k.Cols*heads != q.Cols*keyHeads || v.Cols%keyHeads != 0 || v.Cols == 0 {
 		return none, fmt.Errorf("audit: q is %d×%d, k is %d×%d, v is %d×%d, want as many rows, for %d heads of queries over %d of keys",

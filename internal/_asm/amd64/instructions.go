@@ -37,9 +37,6 @@ func (m Machine) Plus(c, b, dst Op) { Of(m, VFMADD231PS, VFMADD231PD)(c, b, dst)
 // Minus sets dst = dst − b·c.
 func (m Machine) Minus(c, b, dst Op) { Of(m, VFNMADD231PS, VFNMADD231PD)(c, b, dst) }
 
-// Less sets dst = b·c − dst.
-func (m Machine) Less(c, b, dst Op) { Of(m, VFMSUB231PS, VFMSUB231PD)(c, b, dst) }
-
 // TimesPlus sets dst = dst·b + c.
 func (m Machine) TimesPlus(c, b, dst Op) { Of(m, VFMADD213PS, VFMADD213PD)(c, b, dst) }
 

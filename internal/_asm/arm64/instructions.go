@@ -139,9 +139,6 @@ func (m Machine) shift(name string, a Vec, n int) Vec {
 	return v
 }
 
-// ShiftDoubles shifts integers of 64 bits to the left, or to the right by negative numbers.
-func (m Machine) ShiftDoubles(a, n Vec) Vec { return m.apply(shiftDoubles, a, n) }
-
 // RightSigned keeps the sign.
 func (m Machine) RightSigned(a Vec, n int) Vec { return m.apply(m.shiftRight(n), a) }
 

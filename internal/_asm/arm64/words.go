@@ -114,9 +114,7 @@ var (
 	mulAdd         = word{0x0e608000, []int{first, second, third}, "smlal v%d.4s, v%d.4h, v%d.4h"}
 	mulAddUpper    = word{0x4e608000, []int{first, second, third}, "smlal2 v%d.4s, v%d.8h, v%d.8h"}
 	// toIntegers rounds float32 to the nearest integers of 32 bits, to even ones in the middle.
-	toIntegers = word{0x4e21a800, []int{first, second}, "fcvtns v%d.4s, v%d.4s"}
-	// shiftDoubles shifts integers of 64 bits to the left, or to the right by negative numbers.
-	shiftDoubles  = word{0x6ee04400, []int{first, second, third}, "ushl v%d.2d, v%d.2d, v%d.2d"}
+	toIntegers    = word{0x4e21a800, []int{first, second}, "fcvtns v%d.4s, v%d.4s"}
 	narrow        = word{0x0e612800, []int{first, second}, "xtn v%d.4h, v%d.4s"}
 	narrowUpper   = word{0x4e612800, []int{first, second}, "xtn2 v%d.8h, v%d.4s"}
 	larger        = word{0x6ea06400, []int{first, second, third}, "umax v%d.4s, v%d.4s, v%d.4s"}

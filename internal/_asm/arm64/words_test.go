@@ -79,7 +79,7 @@ func TestWords(t *testing.T) {
 // TestWrongWords changes each bit of a word in turn: none is taken for the word that was meant.
 func TestWrongWords(t *testing.T) {
 	for _, m := range Machines(nil) {
-		for _, w := range []word{m.binary("fadd", fadd), m.unary("fabs", fabs), m.element("fmla", 0x4f801000, 1), m.shiftRight(3), shiftDoubles, rightRounded(11), dotBytes, dotFirst, dotUnsigned, narrowInts[1], storeAt} {
+		for _, w := range []word{m.binary("fadd", fadd), m.unary("fabs", fabs), m.element("fmla", 0x4f801000, 1), m.shiftRight(3), rightRounded(11), dotBytes, dotFirst, dotUnsigned, narrowInts[1], storeAt} {
 			line := w.encode([]int{17, 5, 9}[:len(w.shifts)])
 			bits, text, ok := Word(line)
 			if !ok {

@@ -26,8 +26,8 @@ func (w *choice[T]) find(l *slabs[T]) {
 	}
 }
 
-// gatherRows copies the codes of keys, of values, or of the means of values of segments, for i = 0, 1
-// and 2.
+// gatherRows copies codes of the rows at places: of keys, of values, or of the means of values of
+// segments, for i = 0, 1 and 2.
 func gatherRows[T dense.Float](to *rows, places []place[T], i int) {
 	to.shape(codesToRead(places[0].slab, i), len(places))
 	words := to.words

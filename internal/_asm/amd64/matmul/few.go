@@ -18,8 +18,8 @@ func (m machine) dotRows() int { return min(8, len(m.vectors)-m.Lanes()-2) }
 var formats = []string{"Half", "BFloat"}
 
 // dot writes products of so many rows of A with panels of rows of B, a row for each lane. Squares
-// of B are transposed in registers: elements of 16 bits as pairs or words, which are widened
-// afterwards, for a k that is a multiple of twice the lanes. Elements without a format are of type T.
+// of B are transposed in registers. Elements of 16 bits are transposed as pairs or words and then
+// widened, for a k that is a multiple of twice the lanes. Elements without a format are of type T.
 func (m machine) dot(rows int, format string) {
 	n, element, shift := m.Lanes(), "T", m.Shift()
 	if format != "" {
@@ -28,7 +28,7 @@ func (m machine) dot(rows int, format string) {
 	m.Begin(fmt.Sprintf("dot%s%d", format, rows), "(k int, a left[T], b right["+element+"], c target[T], alpha, beta T, panels int)",
 		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B, for adjacent elements of rows.", rows, n))
 	if rows == 1 && format != "" && !m.Wide {
-		// Each sum of a single chain of sums would wait for the sum before.
+		// Each addition to a sum waits for the one before: two panels have two sums.
 		CMPQ(amd64.Number("panels"), U8(2))
 		JLT(LabelRef("panel"))
 		two := m
