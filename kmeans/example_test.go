@@ -15,7 +15,7 @@ import (
 
 func ExampleCluster() {
 	x := dense.Of(6, 1, []float64{0.5, 1, 1.5, 7.5, 8, 8.5})
-	c, err := kmeans.Cluster(context.Background(), x, 2, 25, kmeans.Options[float64]{}, rand.NewPCG(1, 2))
+	c, err := kmeans.Cluster(context.Background(), x, 2, kmeans.Options[float64]{MaxIterations: 25}, rand.NewPCG(1, 2))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func Example_kernel() {
 		log.Fatal(err)
 	}
 	for _, z := range []dense.Matrix[float64]{x, phi.Transform(dense.Matrix[float64]{}, x)} {
-		c, err := kmeans.Cluster(context.Background(), z, 2, 100, kmeans.Options[float64]{}, rand.NewPCG(5, 6))
+		c, err := kmeans.Cluster(context.Background(), z, 2, kmeans.Options[float64]{MaxIterations: 100}, rand.NewPCG(5, 6))
 		if err != nil {
 			log.Fatal(err)
 		}

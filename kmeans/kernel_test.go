@@ -46,7 +46,7 @@ func TestKernelObjective(t *testing.T) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), x, x)
 	best := 1e9
 	for seed := range uint64(20) {
-		c := must.Have(kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, 100, kmeans.Options[float64]{}, rand.NewPCG(seed, 1)))
+		c := must.Have(kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, kmeans.Options[float64]{MaxIterations: 100}, rand.NewPCG(seed, 1)))
 		assert.InDelta(t, objective(gram, c.Labels, k), c.Inertia, 1e-12*c.Inertia)
 		best = min(best, c.Inertia)
 	}

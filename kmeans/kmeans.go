@@ -31,6 +31,10 @@ type Options[T dense.Float] struct {
 	// weight 0 gets a label but moves no centre.
 	Weights []T
 
+	// MaxIterations is the largest number of iterations of each start; 0 stands for 100, and −1 for
+	// none: Cluster then only labels the rows.
+	MaxIterations int
+
 	// Starts is the number of times that Cluster draws first centres and iterates; 0 stands for 1.
 	// Of several Starts, Cluster returns the centres of least inertia at the drawn rows if Sample
 	// is above 0, and at all rows of x if Sample is 0.
@@ -61,7 +65,7 @@ type Clusters[T dense.Float] struct {
 // before [Arthur & Vassilvitskii 2007]. Cluster iterates Lloyd's algorithm [Lloyd 1982]: every row
 // gets the label of the nearest centre (the first of equally near ones), and every centre moves to
 // the weighted mean of the rows with its label. Cluster stops when an iteration changes no label,
-// and after maxIterations iterations; if 0, Cluster only labels the rows.
+// and after Options.MaxIterations iterations.
 //
 // In an iteration, a centre that is nearest to no row of positive weight moves to the row with the
 // largest ω times squared distance from the centre nearest to the row (of equal rows the first), or
@@ -73,23 +77,23 @@ type Clusters[T dense.Float] struct {
 // argument, and the result of Cluster shares no memory with arguments.
 //
 // Cluster returns an error for elements that are not finite, a k outside 1 … N for N rows (or 1 …
-// Options.Sample), options or a maxIterations out of range, fewer rows of positive weight than k or
-// Sample, a nil src if rows are drawn, and the end of ctx. Cluster panics if ctx is nil.
-func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
+// Options.Sample), options out of range, fewer rows of positive weight than k or Sample, a nil src
+// if rows are drawn, and the end of ctx. Cluster panics if ctx is nil.
+func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	if err := check(x, k, maxIterations, opts, src); err != nil {
+	if err := check(x, k, opts, src); err != nil {
 		return Clusters[T]{}, err
 	}
 	e := exponent(ctx, x, opts.Start)
 	weights := dense.Of(1, len(opts.Weights), opts.Weights)
 	unit := exponent(ctx, weights)
-	s := &clustering{ctx: ctx, progress: opts.Progress, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
+	s := &clustering{ctx: ctx, progress: opts.Progress, iterate: max(cmp.Or(opts.MaxIterations, 100), 0), points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
 	if s.weights = scaled(ctx, weights, unit).Data; opts.Weights == nil {
 		s.weights, unit = slices.Repeat([]float64{1}, x.Rows), 0
 	}
-	if err := s.run(k, maxIterations, opts.Sample, max(opts.Starts, 1), src); err != nil {
+	if err := s.run(k, opts.Sample, max(opts.Starts, 1), src); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
 	c := Clusters[T]{Centres: opts.Start.Clone(), Labels: s.labels, Inertia: math.Ldexp(s.inertia, 2*e+unit), Iterations: s.iterations}
@@ -106,7 +110,7 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterat
 	return c, nil
 }
 
-func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) error {
+func check[T dense.Float](x dense.Matrix[T], k int, opts Options[T], src rand.Source) error {
 	n := x.Rows
 	if n < 1 || x.Cols < 1 {
 		return fmt.Errorf("kmeans: x is %d×%d, want at least 1×1", n, x.Cols)
@@ -136,8 +140,8 @@ func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[
 	if least := max(k, opts.Sample); heavy < least {
 		return fmt.Errorf("kmeans: %d rows have weights above 0, want at least %d", heavy, least)
 	}
-	if maxIterations < 0 || maxIterations > limit.Repeats {
-		return fmt.Errorf("kmeans: maxIterations = %d, want 0 to %d", maxIterations, limit.Repeats)
+	if opts.MaxIterations < -1 || opts.MaxIterations > limit.Repeats {
+		return fmt.Errorf("kmeans: Options.MaxIterations = %d, want -1 to %d", opts.MaxIterations, limit.Repeats)
 	}
 	if opts.Starts < 0 || opts.Starts > limit.Repeats {
 		return fmt.Errorf("kmeans: Options.Starts = %d, want 0 to %d", opts.Starts, limit.Repeats)

@@ -18,9 +18,10 @@ import (
 
 func source() rand.Source { return rand.NewPCG(1, 2) }
 
-func cluster[T dense.Float](t *testing.T, x dense.Matrix[T], k, maxIterations int, opts kmeans.Options[T]) kmeans.Clusters[T] {
+func cluster[T dense.Float](t *testing.T, x dense.Matrix[T], k, iterations int, opts kmeans.Options[T]) kmeans.Clusters[T] {
 	t.Helper()
-	c := must.Have(kmeans.Cluster(t.Context(), x, k, maxIterations, opts, source()))
+	opts.MaxIterations = iterations
+	c := must.Have(kmeans.Cluster(t.Context(), x, k, opts, source()))
 	return c
 }
 
@@ -111,7 +112,7 @@ func TestClusterIsDeterministic(t *testing.T) {
 // Without iterations the centres are rows of x, or those given, to the last bit.
 func TestClusterWithoutIterations(t *testing.T) {
 	x := densetest.Normal[float32](rand.New(rand.NewPCG(7, 8)), 90, 5, 3, 1)
-	c := cluster(t, x, 7, 0, kmeans.Options[float32]{Sample: 40})
+	c := cluster(t, x, 7, -1, kmeans.Options[float32]{Sample: 40})
 	assert.Zero(t, c.Iterations)
 	for i := range c.Centres.Rows {
 		at, q := nearest(c.Centres.Row(i), x)
@@ -119,7 +120,7 @@ func TestClusterWithoutIterations(t *testing.T) {
 		assert.Equal(t, i, c.Labels[at])
 	}
 	start := x.RowRange(3, 5)
-	given := must.Have(kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float32]{Start: start}, nil))
+	given := must.Have(kmeans.Cluster(t.Context(), x, 2, kmeans.Options[float32]{MaxIterations: -1, Start: start}, nil))
 	assert.Equal(t, start.Clone(), given.Centres)
 	for i, label := range given.Labels {
 		at, _ := nearest(x.Row(i), start)
@@ -139,7 +140,7 @@ func TestSeedsFollowSquaredDistances(t *testing.T) {
 		src := source()
 		var first, ninth float64
 		for range runs {
-			c := must.Have(kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float64]{Weights: c.weights}, src))
+			c := must.Have(kmeans.Cluster(t.Context(), x, 2, kmeans.Options[float64]{MaxIterations: -1, Weights: c.weights}, src))
 			if c.Centres.At(0, 0) == 0 {
 				first++
 				if c.Centres.At(1, 0) == 9 {
@@ -175,36 +176,36 @@ func TestErrors(t *testing.T) {
 	infinite.Data[0] = math.Inf(1)
 	type options = kmeans.Options[float64]
 	for _, c := range []struct {
-		x                dense.Matrix[float64]
-		k, maxIterations int
-		opts             options
-		src              rand.Source
-		want             string
+		x    dense.Matrix[float64]
+		k    int
+		opts options
+		src  rand.Source
+		want string
 	}{
-		{dense.Matrix[float64]{}, 1, 1, options{}, source(), "x is 0×0, want at least 1×1"},
-		{x, 0, 1, options{}, source(), "k = 0, want 1 to 3, the rows of x"},
-		{x, 4, 1, options{}, source(), "k = 4, want 1 to 3, the rows of x"},
-		{x, 3, 1, options{Sample: 2}, source(), "k = 3, want 1 to 2, the rows of the sample"},
-		{x, 1, 1, options{Sample: 4}, source(), "Options.Sample = 4, want 0 to 3, the rows of x"},
-		{x, 1, -1, options{}, source(), "maxIterations = -1, want 0 to "},
-		{x, 1, 1, options{Start: x}, source(), "Options.Start is 3×2, want 1×2"},
-		{x, 1, 1, options{}, nil, "src is nil"},
-		{x, 2, 1, options{Start: x.RowRange(0, 2), Sample: 2}, nil, "src is nil"},
-		{x, 1, 1, options{Starts: -1}, source(), "Options.Starts = -1, want 0 to "},
-		{x, 3, 1, options{Start: x, Starts: 2}, source(), "Options.Starts = 2 beside Options.Start, want at most 1"},
-		{x, 1, 1, options{Weights: []float64{1}}, source(), "Options.Weights has 1 weights, want 3, the rows of x"},
-		{x, 1, 1, options{Weights: []float64{1, math.NaN(), 1}}, source(), "Options.Weights[1] = NaN, want a finite number from 0 on"},
-		{x, 2, 1, options{Weights: []float64{1, 0, 0}}, source(), "1 rows have weights above 0, want at least 2"},
-		{wrong, 1, 1, options{}, source(), "x[1][1] = NaN, want a finite number"},
-		{x, 2, 1, options{Start: infinite}, nil, "Options.Start[0][0] = +Inf, want a finite number"},
+		{dense.Matrix[float64]{}, 1, options{}, source(), "x is 0×0, want at least 1×1"},
+		{x, 0, options{}, source(), "k = 0, want 1 to 3, the rows of x"},
+		{x, 4, options{}, source(), "k = 4, want 1 to 3, the rows of x"},
+		{x, 3, options{Sample: 2}, source(), "k = 3, want 1 to 2, the rows of the sample"},
+		{x, 1, options{Sample: 4}, source(), "Options.Sample = 4, want 0 to 3, the rows of x"},
+		{x, 1, options{MaxIterations: -2}, source(), "Options.MaxIterations = -2, want -1 to "},
+		{x, 1, options{Start: x}, source(), "Options.Start is 3×2, want 1×2"},
+		{x, 1, options{}, nil, "src is nil"},
+		{x, 2, options{Start: x.RowRange(0, 2), Sample: 2}, nil, "src is nil"},
+		{x, 1, options{Starts: -1}, source(), "Options.Starts = -1, want 0 to "},
+		{x, 3, options{Start: x, Starts: 2}, source(), "Options.Starts = 2 beside Options.Start, want at most 1"},
+		{x, 1, options{Weights: []float64{1}}, source(), "Options.Weights has 1 weights, want 3, the rows of x"},
+		{x, 1, options{Weights: []float64{1, math.NaN(), 1}}, source(), "Options.Weights[1] = NaN, want a finite number from 0 on"},
+		{x, 2, options{Weights: []float64{1, 0, 0}}, source(), "1 rows have weights above 0, want at least 2"},
+		{wrong, 1, options{}, source(), "x[1][1] = NaN, want a finite number"},
+		{x, 2, options{Start: infinite}, nil, "Options.Start[0][0] = +Inf, want a finite number"},
 	} {
-		_, err := kmeans.Cluster(t.Context(), c.x, c.k, c.maxIterations, c.opts, c.src)
+		_, err := kmeans.Cluster(t.Context(), c.x, c.k, c.opts, c.src)
 		assert.ErrorContains(t, err, "kmeans: "+c.want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, opts := range []options{{}, {Start: x}} {
-		_, err := kmeans.Cluster(ctx, x, 3, 1, opts, source())
+		_, err := kmeans.Cluster(ctx, x, 3, opts, source())
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
@@ -212,5 +213,5 @@ func TestErrors(t *testing.T) {
 func TestNilContext(t *testing.T) {
 	var none context.Context
 	x := dense.New[float64](3, 2)
-	assert.PanicsWithValue(t, "kmeans: ctx is nil", func() { _, _ = kmeans.Cluster(none, x, 1, 1, kmeans.Options[float64]{}, source()) })
+	assert.PanicsWithValue(t, "kmeans: ctx is nil", func() { _, _ = kmeans.Cluster(none, x, 1, kmeans.Options[float64]{MaxIterations: 1}, source()) })
 }

@@ -22,13 +22,14 @@ type clustering struct {
 	labels          []int     // labels of the points, nil before the first assignment
 	// numbers of the points that are the first centres, nil if centres are given
 	seeds      []int
+	iterate    int // iterations of a start at most
 	iterations int // iterations that moved centres
 	passed     int // iterations of all starts
 	inertia    float64
 }
 
 // If sample is above 0, run finds the centres for that number of drawn points.
-func (s *clustering) run(k, maxIterations, sample, starts int, src rand.Source) error {
+func (s *clustering) run(k, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
@@ -68,7 +69,7 @@ func (s *clustering) run(k, maxIterations, sample, starts int, src rand.Source) 
 			return err
 		}
 	}
-	if err := s.best(seeds, maxIterations); err != nil {
+	if err := s.best(seeds); err != nil {
 		return err
 	}
 	if drawn != nil {
@@ -85,15 +86,15 @@ func (s *clustering) run(k, maxIterations, sample, starts int, src rand.Source) 
 	return shift(s.ctx, s.centres, mean, 1)
 }
 
-func (s *clustering) best(seeds [][]int, maxIterations int) (err error) {
+func (s *clustering) best(seeds [][]int) (err error) {
 	if seeds == nil {
-		s.iterations, err = s.lloyd(maxIterations)
+		s.iterations, err = s.lloyd()
 		return err
 	}
 	least := *s
 	for i, own := range seeds {
 		s.seeds, s.centres, s.labels = own, layout.Rows(s.points, own), nil
-		if s.iterations, err = s.lloyd(maxIterations); err != nil {
+		if s.iterations, err = s.lloyd(); err != nil {
 			return err
 		}
 		if len(seeds) > 1 {
@@ -173,9 +174,9 @@ func (s *clustering) draw(k int, rng *rand.Rand) ([]int, error) {
 	return seeds, nil
 }
 
-func (s *clustering) lloyd(maxIterations int) (int, error) {
+func (s *clustering) lloyd() (int, error) {
 	sums, totals := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
-	for iteration := range maxIterations {
+	for iteration := range s.iterate {
 		if changed, err := s.assign(); err != nil || !changed {
 			return iteration, err
 		}
@@ -199,7 +200,7 @@ func (s *clustering) lloyd(maxIterations int) (int, error) {
 			s.progress(s.passed)
 		}
 	}
-	return maxIterations, nil
+	return s.iterate, nil
 }
 
 func (s *clustering) assign() (bool, error) {

@@ -24,7 +24,7 @@ func testStarts[T dense.Float](t *testing.T) {
 	iterations, near, most := 0, 0, math.Inf(1)
 	var all []float64
 	for call := range 200 {
-		c := must.Have(kmeans.Cluster(t.Context(), x, 5, 50, kmeans.Options[T]{}, src))
+		c := must.Have(kmeans.Cluster(t.Context(), x, 5, kmeans.Options[T]{MaxIterations: 50}, src))
 		if call < 40 {
 			iterations += c.Iterations
 			if c.Inertia < best {

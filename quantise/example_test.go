@@ -102,7 +102,7 @@ func ExampleQuantiser_WithCentres() {
 	for j := range query { // ½ from row 124 in each coordinate, a squared distance of 16
 		query[j] = rows.At(124, j) + 0.5
 	}
-	clusters, _ := kmeans.Cluster(context.Background(), rows, 2, 10, kmeans.Options[float32]{}, rng)
+	clusters, _ := kmeans.Cluster(context.Background(), rows, 2, kmeans.Options[float32]{MaxIterations: 10}, rng)
 	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
 	centred, _ := q.WithCentres(clusters.Centres)
 	for _, q := range []quantise.Quantiser[float32]{q, centred} {

@@ -168,7 +168,7 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"kmeans.Cluster": {12 * n / 1024, func(c *lookedAt) error {
-			_, err := kmeans.Cluster(c, x, 3, 2, kmeans.Options[float64]{}, src())
+			_, err := kmeans.Cluster(c, x, 3, kmeans.Options[float64]{MaxIterations: 2}, src())
 			return err
 		}},
 		"landmarks.Pivoted": {n / 256, func(c *lookedAt) error {
