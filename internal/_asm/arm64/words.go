@@ -1,9 +1,6 @@
 package arm64
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // word is an instruction that Go's assembler does not know: its bits without registers, and its
 // text as GNU's assembler has it.
@@ -151,14 +148,3 @@ var (
 	loadAt  = word{0x3ce06800, []int{first, second, third}, "ldr q%d, [x%d,x%d]"}
 	storeAt = word{0x3ca06800, []int{first, second, third}, "str q%d, [x%d,x%d]"}
 )
-
-// Word tells whether a line of assembly is a word, and returns its bits and the instruction that
-// its comment names.
-func Word(line string) (bits uint32, text string, ok bool) {
-	code, text, found := strings.Cut(strings.TrimSpace(line), " // ")
-	if !found {
-		return 0, "", strings.HasPrefix(code, "WORD")
-	}
-	n, err := fmt.Sscanf(code, "WORD $0x%x", &bits)
-	return bits, text, n == 1 && err == nil
-}
