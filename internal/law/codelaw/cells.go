@@ -30,10 +30,9 @@ func (c Cells) jump(j int) float64 {
 func (c Cells) Moments(d int) Moments {
 	var m Moments
 	var two float64
+	m.Along, m.Square = c.alongAndSquare(d)
 	for j, t := range c.Edges {
 		rise := c.jump(j)
-		m.Along += rise * firstBeyond(d, t)
-		m.Square += rise * (c.Levels[j] + c.Levels[j] - rise) * beyond(d, t) // the rise of Levels²
 		m.AlongSquare += rise * (c.Levels[j] + c.Levels[j] - rise) * secondBeyond(d, t)
 		for k, s := range c.Edges {
 			if left := 1 - t*t - s*s; left > 0 {
@@ -42,10 +41,18 @@ func (c Cells) Moments(d int) Moments {
 		}
 	}
 	n := float64(d)
-	m.Along *= n
-	m.Square *= n
 	m.AlongSquare = n*m.AlongSquare + 2*(n-1)/math.Pi*two
 	return m
+}
+
+// alongAndSquare returns the moments that determine the angle between u and s.
+func (c Cells) alongAndSquare(d int) (along, square float64) {
+	for j, t := range c.Edges {
+		rise := c.jump(j)
+		along += rise * firstBeyond(d, t)
+		square += rise * (c.Levels[j] + c.Levels[j] - rise) * beyond(d, t) // the rise of Levels²
+	}
+	return along * float64(d), square * float64(d)
 }
 
 // beyond returns P(|u₁| > t), firstBeyond E[|u₁|; |u₁| > t] and secondBeyond E[u₁²; |u₁| > t] for a
