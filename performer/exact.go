@@ -54,8 +54,8 @@ type ExactOptions struct {
 	Window int
 
 	// Sinks is the number of first keys that the Window hides from no query [Xiao et al. 2024]. In
-	// causal attention a query sees no sink after its own place. Sinks are counted from the first
-	// key of a sequence that is not padding.
+	// causal attention a query reads only those of the first keys that are not after the query.
+	// Sinks are counted from the first key of a sequence that is not padding.
 	Sinks int
 
 	// Chunk, if above zero, divides the tokens of a sequence into chunks of Chunk adjacent places,

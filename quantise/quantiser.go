@@ -41,12 +41,12 @@ type Quantiser[T dense.Float] interface {
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
 	// row x, where c is the nearest to x of the origin and the rows of the argument centres (K×d).
 	// Standard errors of estimated inner products with a row x of the centre c are proportional to
-	// ‖x−c‖. The new quantiser has no centres of the receiver. With K centres in R^d, the code of a
-	// row takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre
-	// if ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. For vectors of
-	// R^d, WithCentres returns an error if Learn made the quantiser, if centres is not K×d with K ≥
-	// 1, if a centre is not finite or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰
-	// bytes.
+	// ‖x−c‖. The new quantiser does not keep the centres of the receiver. With K centres in R^d,
+	// the code of a row takes 16 bytes more, and Append O(K·d) operations more. A row x gets the
+	// origin as centre if ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and
+	// 2¹²⁵. For vectors of R^d, WithCentres returns an error if Learn made the quantiser, if
+	// centres is not K×d with K ≥ 1, if a centre is not finite or has a norm above 2¹⁰⁰, or if all
+	// centres take more than 2⁴⁰ bytes.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
 	// Encode returns the codes of the n ≥ 0 rows of x (n×d). Encode takes the time and returns the
@@ -60,10 +60,10 @@ type Quantiser[T dense.Float] interface {
 	// the norm of x is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰.
 	//
 	// Prepare multiplies x by the rotation matrix of the quantiser. For each centre in R^d, the
-	// first estimate for a query and a row of the centre takes O(d) operations more. For a query q
-	// so near to a multiple tc of a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded
-	// by itself, because the rounding of q is too coarse for rows of the centre. If the quantiser
-	// has prepared dst before, Prepare allocates nothing.
+	// first estimate for a query and a row of the centre takes O(d) operations more. If ‖q − t·c‖ <
+	// ‖q‖/16 for a multiple t·c of a centre c, Prepare rotates and rounds the difference q − t·c
+	// separately, because the rounding of q is too coarse for the rows of this centre. If the
+	// quantiser has prepared dst before, Prepare allocates nothing.
 	//
 	// For vectors of R^d, Prepare panics if x does not have d elements, if the Measure is unknown,
 	// or if miss is not in [0, 1).

@@ -12,10 +12,11 @@ import (
 // kernels.Pullback of the kernel of then, or nil if then has a nil Kernel. The map of Compose is
 // Paired, a LogMap, Differentiable or DifferentiableLog if the map then is.
 //
-// Each method of the map of Compose costs the method of then and one matrix product; Backward costs
-// two products. Methods of the map of Compose transform 256 rows at once and keep scratch memory,
-// and dst must not overlap an input. Compose returns an error if Draw returns one for first, and
-// for a then that is nil or a map of points of another dimension than the results of first.
+// Each method of the map of Compose costs one matrix product, and the same method of the map then;
+// Backward costs two products. Methods of the map of Compose transform 256 rows at once and keep
+// scratch memory, and dst must not overlap an input. Compose returns an error if Draw returns one
+// for first, and for a then that is nil or a map of points of another dimension than the results of
+// first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }

@@ -72,11 +72,11 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 
 // ADERF has the features of SoftmaxOptimal at Ψx for queries x and at Ψ^(−ᵀ)y for keys y, with a
 // matrix Ψ (Query) in place of factors ψ of SADERF: asymmetric dense-exponential random features
-// [Likhosherstov et al. 2023]. FitADERF balances queries and keys in size along all directions,
-// FitSADERF along coordinate axes. Estimates of the kernel by ADERF with frequencies from N(0, I)
-// are unbiased for any invertible Ψ, except for rounding, which changes xᵀy in the kernel by about
-// κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n points of R^d,
-// Transform of ADERF costs O(n·d²) more than SADERF, for products with a d×d matrix.
+// [Likhosherstov et al. 2023]. FitADERF scales queries and keys to equal sizes along all
+// directions, FitSADERF along coordinate axes. Estimates of the kernel by ADERF with frequencies
+// from N(0, I) are unbiased for any invertible Ψ, except for rounding, which changes xᵀy in the
+// kernel by about κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n
+// points of R^d, Transform of ADERF costs O(n·d²) more than SADERF, for products with a d×d matrix.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8

@@ -117,12 +117,12 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Far from all rows, functions of Pathwise vary as much as the prior. If the feature map has
-// landmarks, Pathwise draws functions of the prior with 2048 features of rff.Random. Pathwise
-// returns the errors of Model.Sample and Sums.Add, and an error for an x without rows, a map
-// without a kernel, a weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel
-// matrix that is singular to rounding. For N rows Pathwise takes N² values of the kernel, N³/6
-// multiply-adds and N² numbers of memory.
+// Far from all rows of x, the values of the functions have the prior variance s²·k(·, ·). If the
+// feature map has landmarks, Pathwise draws functions of the prior with 2048 features of
+// rff.Random. Pathwise returns the errors of Model.Sample and Sums.Add, and an error for an x
+// without rows, a map without a kernel, a weight of 0, a kernel of landmarks that rff.Random
+// refuses, and a kernel matrix that is singular to rounding. For N rows Pathwise takes N² values of
+// the kernel, N³/6 multiply-adds and N² numbers of memory.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ type BFloat16 uint16
 type Number interface{ Float16 | BFloat16 }
 
 // Decode writes the exact values of the 16-bit numbers src into dst and returns dst; a nil dst is
-// allocated. Decode keeps the sign and fraction of NaN, and panics for a dst of another length.
+// allocated. Decode keeps the sign and fraction of NaN, and panics if dst and src have different
+// lengths, unless dst is nil.
 func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	dst = ensure(dst, len(src))
 	switch src := any(src).(type) {
@@ -50,7 +51,8 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 // even, into dst and returns dst; a nil dst is allocated. Encode rounds float64 once, not by way of
 // float32. Numbers near 0 become multiples of the smallest subnormal number, with their sign.
 // Numbers beyond the largest finite number of format H by half a unit of the last place or more
-// become ±Inf, and NaN becomes NaN of equal sign. Encode panics for a dst of another length.
+// become ±Inf, and NaN becomes NaN of equal sign. Encode panics if dst and src have different
+// lengths, unless dst is nil.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {

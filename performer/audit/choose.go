@@ -26,12 +26,12 @@ type ChooseOptions struct {
 
 	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. A
 	// search ends at half of the Budget if no approximation has an error below twice the tolerance.
-	// With a Budget of at least 4, Choose compares attention over blocks of keys and in 8 bits with
-	// exact attention in all rows, up to 16,384, instead of samples, and a search may spend all of
-	// the Budget. The error of an attention that Choose has chosen with all rows may be just within
-	// the tolerance on the rows of the choice, and above on others: on the other half of the tokens
-	// of six heads of SmolLM2, 5 of 24 choices were above, by up to 14 %. A Budget of 0 stands for
-	// ½.
+	// With a Budget of at least 4, Choose compares attention over blocks of keys and attention in 8
+	// bits with exact attention in all rows of up to 16,384 queries, not in samples of rows, and a
+	// search may spend all of the Budget. The error of an attention that Choose has chosen with all
+	// rows may be just within the tolerance on the rows of the choice, and above on others: on the
+	// other half of the tokens of six heads of SmolLM2, 5 of 24 choices were above, by up to 14 %.
+	// A Budget of 0 stands for ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds

@@ -45,7 +45,8 @@ type Options struct {
 //
 // Backward computes in the type T, even with EightBits, the exact gradients of attention over the
 // keys that Forward reads, as if the choice of these keys were constant, or over all keys for a
-// block with a query that is not finite. CanBackward returns nil. NewState returns an error.
+// block with a query that is not finite. CanBackward returns nil. NewState always returns an error,
+// because Attention serves no streams of tokens.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of sweeper[T]

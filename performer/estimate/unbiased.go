@@ -53,8 +53,8 @@ type UnbiasedOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// With the output of softmax attention, Unbiased estimates a standard error for each element of the
-// estimated output. An estimate is the mean of R independent random estimates, called replicates. A
+// Unbiased estimates the output of softmax attention, and the standard error of each element of the
+// estimate. An estimate is the mean of R independent random estimates, called replicates. A
 // replicate is the ratio Y₀ of the numerator and the denominator of attention, estimated with m₀
 // positive random features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is
 // minus the bias of Y₀ [Blanchet & Glynn 2015]. With too few features, most of the variance may

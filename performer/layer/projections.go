@@ -35,7 +35,7 @@ type Widths struct {
 // Draw draws random projections from the distributions of PyTorch's nn.MultiheadAttention. Elements
 // of an out×in matrix of queries, keys or values are uniform in ±√(6/(in + out)) [Glorot & Bengio
 // 2010]; if all three matrices have one shape, 3·out stands in place of out. Elements of the matrix
-// W_O of outputs are uniform in ±1/√in for in columns, as in PyTorch's nn.Linear. Biases are zero.
+// W_O of outputs of n columns are uniform in ±1/√n, as in PyTorch's nn.Linear. Biases are zero.
 //
 // Draw draws the matrices of queries, keys, values and outputs one after another, in float64, and
 // rounds each element to T once. Draw returns an error if a field of the Widths w is negative, does

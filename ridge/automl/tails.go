@@ -106,8 +106,8 @@ func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T
 }
 
 // leaveOut returns the sizes of the errors of leave-one-out at rows of the fit, in units of the
-// scales σ_j·√(1/w_i + g_i/(1 − ω_i·g_i) + r_i), these scales, and fresh, the scales with w_i = 1 of
-// a new row at the same point. b must have weights.
+// scales σ_j·√(1/w_i + g_i/(1 − ω_i·g_i) + r_i), these scales, and fresh, the scales with w_i = 1
+// of a new row at the same point. b must have weights.
 func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, scales, fresh dense.Matrix[float64], err error) {
 	weights, err := r.weights(b)
 	if err != nil {

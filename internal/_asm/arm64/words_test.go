@@ -44,8 +44,8 @@ func check(bits uint32, text string) error {
 	return nil
 }
 
-// parseWord tells whether a line of assembly is a word, and returns its bits and the instruction that
-// its comment names.
+// parseWord tells whether a line of assembly is a word, and returns its bits and the instruction
+// that its comment names.
 func parseWord(line string) (bits uint32, text string, ok bool) {
 	code, text, found := strings.Cut(strings.TrimSpace(line), " // ")
 	if !found {
