@@ -167,11 +167,11 @@ func TestContextOfLandmarks(t *testing.T) {
 func TestPivotedLandmarkErrors(t *testing.T) {
 	x := points[float64](1, 50, 2, 1)
 	for want, k := range map[string]kernels.Kernel{
-		"landmarks: k is nil, want a kernel": nil,
-		"landmarks: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": kernels.Gaussian{LengthScale: -1},
-		"landmarks: k is not finite at some rows of x: scale the rows":                                                notFinite{},
-		"landmarks: k(x[0], x[0]) = +Inf, want a finite number: scale the rows":                                       kernels.Scaled{K: kernels.Softmax{Gamma: 1e300}, By: 1},
-		"landmarks: k(x[0], x[0]) = -1, want at least 0":                                                              minus{},
+		"landmarks: kernels: k is nil": nil,
+		"landmarks: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": kernels.Gaussian{LengthScale: -1},
+		"landmarks: k is not finite at some rows of x: scale the rows":                             notFinite{},
+		"landmarks: k(x[0], x[0]) = +Inf, want a finite number: scale the rows":                    kernels.Scaled{K: kernels.Softmax{Gamma: 1e300}, By: 1},
+		"landmarks: k(x[0], x[0]) = -1, want at least 0":                                           minus{},
 	} {
 		_, err := landmarks.Pivoted(t.Context(), k, x, 5, exprand.NewSource(1))
 		assert.EqualError(t, err, want)

@@ -36,8 +36,8 @@ func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 	if err := argument.Context("landmarks", ctx); err != nil {
 		return none, err
 	}
-	if err := argument.Kernel("landmarks: k", k); err != nil {
-		return none, err
+	if err := kernels.Check(k); err != nil {
+		return none, fmt.Errorf("landmarks: %w", err)
 	}
 	if err := check(x, n, src); err != nil {
 		return none, err

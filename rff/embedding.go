@@ -209,7 +209,10 @@ func newEmbedding[T dense.Float](name string, k kernels.Kernel, points, c dense.
 	if points.Rows < 1 || points.Cols < 1 {
 		return nil, fmt.Errorf("rff: points are %d×%d, want at least 1×1", points.Rows, points.Cols)
 	}
-	if err := cmp.Or(argument.Kernel("rff: k", k), pointsFit(k, points.Cols), argument.Finite("rff: points", points)); err != nil {
+	if err := kernels.Check(k); err != nil {
+		return nil, fmt.Errorf("rff: %w", err)
+	}
+	if err := cmp.Or(pointsFit(k, points.Cols), argument.Finite("rff: points", points)); err != nil {
 		return nil, err
 	}
 	prepared, err := kernels.Against(k, points)
@@ -246,8 +249,8 @@ func (e *embedding[T]) block(s *embeddingSpace, dst, x, _ dense.Matrix[T]) {
 }
 
 func pointsOf[T dense.Float](name string, k kernels.Kernel, x dense.Matrix[T]) (none dense.Matrix[float64], _ error) {
-	if err := argument.Kernel("rff: k", k); err != nil {
-		return none, err
+	if err := kernels.Check(k); err != nil {
+		return none, fmt.Errorf("rff: %w", err)
 	}
 	x.Check()
 	if x.Rows < 1 || x.Cols < 1 {

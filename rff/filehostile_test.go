@@ -159,7 +159,7 @@ func TestChangedFiles(t *testing.T) {
 		{golden(t, "Identity"), text("map.spec.d", strconv.Itoa(math.MaxInt)), "of memory, want at most"},
 		{golden(t, "Quadratic"), text("map.spec.d", strconv.Itoa(math.MaxInt32)), "of memory, want at most"},
 		{golden(t, "Affine"), number("map.spec.centre", 0, math.NaN()), "rff: map: rff: not an affine map: kernels: Pullback.Centre[0] = NaN, want a finite number"},
-		{golden(t, "Nystroem"), text("map.k", "nil"), "rff: map: rff: k is nil, want a kernel"},
+		{golden(t, "Nystroem"), text("map.k", "nil"), "rff: map: rff: kernels: k is nil"},
 		{golden(t, "Nystroem"), reshape("map.points", 1, 9), "rff: map: rff: inverse has 6 numbers, want the 1 of a triangle of order 1"},
 		{golden(t, "Nystroem"), number("map.inverse", 2, math.Inf(1)), "rff: map: rff: inverse[2] = +Inf, want a finite number"},
 		{golden(t, "Spectral"), reshape("map.points", 3, 11), "rff: map: rff: points are 3×11, coefficients 11×6, want as many rows"},

@@ -83,7 +83,7 @@ func TestRefusals(t *testing.T) {
 		"rff: w is nil, want a projection":                           must.Err(rff.New(rff.Scheme[float64]{F: functions{same}}, nil)),
 		"rff: lengthScale = 1e-45 is outside the range of float32":   must.Err(rff.Draw(rff.Gaussian{LengthScale: 1e-45}, iidOf[float32](4, 2))),
 		"rff: scale = 1e+300 is outside the range of float32":        must.Err(rff.Draw(rff.SoftmaxPositive{Scale: 1e300}, iidOf[float32](4, 2))),
-		"rff: k is nil, want a kernel":                               must.Err(rff.Nystroem[float64](nil, line)),
+		"kernels: k is nil":                                          must.Err(rff.Nystroem[float64](nil, line)),
 		"Gaussian.LengthScale = -3":                                  must.Err(rff.Nystroem(kernels.Gaussian{LengthScale: -3}, line)),
 		"rff: landmarks is 0×0, want at least 1×1":                   must.Err(rff.Nystroem(kernels.Gaussian{}, dense.Matrix[float64]{})),
 		"not positive semi-definite: the residual of elements":       must.Err(rff.Nystroem[float64](distance{}, line)),

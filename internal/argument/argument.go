@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // Finite returns an error that names the first element of x that is not finite. It panics if
@@ -30,17 +29,6 @@ func FiniteAll[T dense.Float](name string, x []T) error {
 		if v-v != 0 {
 			return fmt.Errorf("%s[%d] = %v, want a finite number", name, i, v)
 		}
-	}
-	return nil
-}
-
-// Kernel returns an error if k is nil or has parameters out of range.
-func Kernel(name string, k kernels.Kernel) error {
-	if k == nil {
-		return fmt.Errorf("%s is nil, want a kernel", name)
-	}
-	if err := kernels.Check(k); err != nil {
-		return fmt.Errorf("%s is out of range: %w", name, err)
 	}
 	return nil
 }

@@ -54,8 +54,8 @@ func choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		return best, errors.New("kernelridge: candidates has no kernels")
 	}
 	for i, k := range candidates {
-		if err := argument.Kernel(fmt.Sprintf("kernelridge: candidates[%d]", i), k); err != nil {
-			return best, err
+		if err := kernels.Check(k); err != nil {
+			return best, fmt.Errorf("kernelridge: candidates[%d]: %w", i, err)
 		}
 	}
 	x, y, weights, err := sample(ctx, rows, most, src)

@@ -54,8 +54,8 @@ func TestChoose(t *testing.T) {
 func TestChooseErrors(t *testing.T) {
 	b := waves[float64](5, 0, 1)
 	for want, candidates := range map[string][]kernels.Kernel{
-		"kernelridge: candidates has no kernels":           nil,
-		"kernelridge: candidates[1] is nil, want a kernel": {kernels.Gaussian{}, nil},
+		"kernelridge: candidates has no kernels":        nil,
+		"kernelridge: candidates[1]: kernels: k is nil": {kernels.Gaussian{}, nil},
 	} {
 		_, err := kernelridge.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
 		assert.EqualError(t, err, want)

@@ -44,8 +44,8 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
 	}
-	if err := argument.Kernel("kernelridge: k", k); err != nil {
-		return nil, err
+	if err := kernels.Check(k); err != nil {
+		return nil, fmt.Errorf("kernelridge: %w", err)
 	}
 	if err := rows.Check(rows.X.Cols, rows.Y.Cols); err != nil {
 		return nil, err

@@ -328,7 +328,7 @@ func TestFitErrors(t *testing.T) {
 		b ridge.Block[float64]
 		o kernelridge.Options
 	}{
-		"kernelridge: k is nil, want a kernel":                         {nil, good, kernelridge.Options{Ratio: 1, Src: src}},
+		"kernelridge: kernels: k is nil":                               {nil, good, kernelridge.Options{Ratio: 1, Src: src}},
 		"kernelridge: Options.Ratio = 0, want a positive number":       {kernels.Gaussian{}, good, kernelridge.Options{Src: src}},
 		"kernelridge: Options.Ratio = NaN, want a positive number":     {kernels.Gaussian{}, good, kernelridge.Options{Ratio: math.NaN(), Src: src}},
 		"kernelridge: Options.Src is nil, want a source of randomness": {kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1}},

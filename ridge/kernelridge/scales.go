@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
@@ -36,8 +35,8 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	if _, ok := gramian.ProfileOf(k); !ok {
 		return best, Choice{}, fmt.Errorf("kernelridge: k is a %T, want a kernels.Gaussian or kernels.Matern", k)
 	}
-	if err := argument.Kernel("kernelridge: k", k); err != nil {
-		return best, Choice{}, err
+	if err := kernels.Check(k); err != nil {
+		return best, Choice{}, fmt.Errorf("kernelridge: %w", err)
 	}
 	x, y, weights, err := sample(ctx, rows, SampleRows, src)
 	if err != nil {
