@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // words cuts a text into words.
@@ -78,6 +80,16 @@ func TestEncode(t *testing.T) {
 	assert.Equal(t, []int{2000, 1000 + 'Ġ', 1000 + 'Ġ', 1000 + '1', 1000 + '2', 1000 + 'x'}, digits.Encode(nil, "ab  12x"))
 }
 
+// The tokens of unknown bytes are those of Hugging Face's tokenizers 0.23.
+func TestUnknownBytes(t *testing.T) {
+	data := merged("a b")
+	assert.Equal(t, []int{2000, 2000}, must.Have(Parse(data)).Encode(nil, "ab~~ab"))
+	for fuse, want := range map[string][]int{"false": {2000, 1063, 1063, 2000}, "true": {2000, 1063, 2000}} {
+		unknown := bytes.Replace(data, []byte(`"BPE"`), []byte(`"BPE","unk_token":"?","fuse_unk":`+fuse), 1)
+		assert.Equal(t, want, must.Have(Parse(unknown)).Encode(nil, "ab~~ab"))
+	}
+}
+
 func TestBytes(t *testing.T) {
 	text, ok := raw("Ġa\u0100")
 	assert.True(t, ok)
@@ -93,6 +105,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"added`, `["added`, "tokenizer.json: "},
 		{`"BPE"`, `"Unigram"`, `the model is "Unigram", want BPE`},
 		{`"type":"BPE"`, `"type":"BPE","byte_fallback":true`, "byte_fallback is true"},
+		{`"type":"BPE"`, `"type":"BPE","unk_token":"none"`, `unk_token is "none", want a token of vocab`},
 		{`"type":"BPE"`, `"type":"BPE","ignore_merges":true`, "ignore_merges true"},
 		{`"type":"BPE"`, `"type":"BPE","end_of_word_suffix":"w"`, `the suffix "w"`},
 		{`"pre_tokenizer"`, `"normalizer":{"type":"NFC"},"pre_tokenizer"`, "normalizer is map[type:NFC]"},
