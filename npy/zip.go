@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -14,7 +13,8 @@ import (
 // ReadZip returns the elements and the shape of an array of a file .npz, which numpy.savez or
 // numpy.savez_compressed has written, where name is the keyword of the array. ReadZip converts
 // elements to E as [ReadFile] does. The error of ReadZip names all arrays in the file if none has
-// the given name. Unlike the format .npy, the format .npz has checksums.
+// the given name. As NumPy does, ReadZip reads the last of several arrays of the name. Unlike the
+// format .npy, the format .npz has checksums.
 //
 // ReadZip holds the bytes of the array in memory beside the elements; a hostile file may decompress
 // to a thousand times the bytes of the file. To write a file .npz, [Write] each array to an entry
@@ -25,7 +25,10 @@ func ReadZip[E dense.Element](path, name string) (elements []E, shape []int, err
 		return nil, nil, fmt.Errorf("npy: %s: %w", path, err)
 	}
 	defer z.Close()
-	i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == name+".npy" })
+	i := len(z.File) - 1
+	for i >= 0 && z.File[i].Name != name+".npy" {
+		i--
+	}
 	if i < 0 {
 		var names []string
 		for _, f := range z.File {

@@ -30,16 +30,14 @@ type Choice[T dense.Float] struct {
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
-	// Time is the shortest measured time of a call of Attention with the q, k and v given to
-	// Choose, extrapolated to all rows of q if calls had only some. For attention of package
-	// blocks, Time is extrapolated from one call that computes some rows of the output for many
-	// thresholds. ExactTime is the time of one call of exact attention, extrapolated from the
-	// shortest of three calls with about a hundredth of the work. A Time that is extrapolated from
-	// few rows may be wrong by a third, because the cost of preparing keys is predicted. Time and
+	// Time is the shortest measured time of up to three calls of Attention with the q, k and v given
+	// to Choose. ExactTime is the time of a call of exact attention, extrapolated from the shortest
+	// of calls with about a hundredth of the work, in turns with the calls of Attention. Time and
 	// ExactTime are equal if Choose has chosen exact attention. Choosing is how long Choose took.
 	Time, ExactTime, Choosing time.Duration
 
-	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention.
+	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention,
+	// without the calls of Time and ExactTime.
 	Cost float64
 
 	// Trials has the approximations that Choose tried, in the order of the trials.
@@ -53,7 +51,7 @@ type Trial struct {
 	Error  float64 // the relative error of a sample of rows
 	Cost   float64 // the predicted cost of a call, in calls of exact attention
 	Tested bool    // Choose tested the error
-	Slow   bool    // a call was slower than exact attention
+	Slow   bool    // calls were slower than exact attention
 	Err    error   // why the approximation could not be made, or nil
 }
 

@@ -24,7 +24,8 @@ type ChooseOptions struct {
 	// Calls. Calls of 0 stands for 1.
 	Calls int
 
-	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. A
+	// Budget is the largest cost of a search by Choose, relative to a call of exact attention, but
+	// for the calls, at most three, that measure the time of an approximation in the end. A
 	// search ends at half of the Budget if no approximation has an error below twice the tolerance.
 	// With a Budget of at least 4, Choose compares attention over blocks of keys and attention in 8
 	// bits with exact attention in all rows of up to 16,384 queries, not in samples of rows, and a
@@ -37,8 +38,9 @@ type ChooseOptions struct {
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
 	// give equal choices on fast, slow and busy machines. Even with Reproducible, processors that
 	// round differently may give different choices if an error is very close to the tolerance.
-	// Without Reproducible, Choose also rejects an approximation that takes as long as exact
-	// attention or longer, and ends a search that takes longer than the Budget.
+	// Without Reproducible, Choose also rejects an approximation whose shortest call, of three in
+	// turns with exact attention, is no shorter than that of exact attention, and ends a search that
+	// takes longer than the Budget.
 	Reproducible bool
 }
 
@@ -65,9 +67,9 @@ func sampledRows(rows int, budget float64, sweeps bool) int {
 // approximation if a new random sample of rows shows with the given Confidence an error within the
 // tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors.
 //
-// A search that ends with the choice of exact attention costs at most the Budget, for any number of
-// Calls. Below about a thousand tokens one trial of an approximation costs more than the default
-// Budget, and Choose returns exact attention without a trial.
+// A search that finds no approximation costs at most the Budget, for any number of Calls. Below
+// about a thousand tokens one trial of an approximation costs more than the default Budget, and
+// Choose returns exact attention without a trial.
 //
 // If softmax.Causal is true, the chosen attention is causal, but the choice depends on all tokens.
 // With the option Reproducible, equal random sources src give equal choices, whatever GOMAXPROCS

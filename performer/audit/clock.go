@@ -40,7 +40,7 @@ func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	return c
 }
 
-// measure sets the time of a unit of work. measure runs right before the call compared with exact
+// measure sets the time of a unit of work. measure runs in turns with the calls compared with exact
 // attention: the speed of a machine changes.
 func (c *clock) measure() {
 	shortest := time.Duration(math.MaxInt64)

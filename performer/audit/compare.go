@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"math"
-	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -13,7 +12,6 @@ import (
 type outputs[T dense.Float] struct {
 	attention performer.Attention[T]
 	whole     dense.Matrix[T] // all outputs, or zero
-	took      time.Duration   // the time of a call
 
 	rows *headSample[T]  // test rows, or nil
 	out  dense.Matrix[T] // the outputs of the test rows
@@ -34,10 +32,10 @@ func (s *toleranceSearch[T]) test(ctx context.Context, l *ladder[T], o outputs[T
 		if l.whole {
 			o.out = layout.Rows(o.whole, o.rows.rows)
 		} else {
-			o.out, _ = s.forward(o.attention, o.rows.rows)
+			o.out = s.forward(o.attention, o.rows.rows)
 		}
 	}
-	if t.Slow = s.slower(o.took); err != nil || o.rows == nil || t.Slow {
+	if err != nil || o.rows == nil {
 		return math.Inf(1), err
 	}
 	if o.rows != s.head {
@@ -47,8 +45,8 @@ func (s *toleranceSearch[T]) test(ctx context.Context, l *ladder[T], o outputs[T
 	}
 	bound = errorOf(o.rows.deviations(o.out)).above(s.testedAt(s.tests))
 	if bound <= s.tolerance {
-		s.best = l.work[l.next]
-		c.Attention, c.Name, c.Exact, c.Time = o.attention, s.title(l), false, o.took
+		s.best, s.chosen, s.accepted = l.work[l.next], l, len(s.trials)-1
+		c.Attention, c.Name, c.Exact = o.attention, s.title(l), false
 		o.rows.attendEqually()
 		c.Report = report([]*headSample[T]{o.rows}, []dense.Matrix[T]{o.out}, s.Confidence)
 	}
@@ -73,7 +71,7 @@ func (s *toleranceSearch[T]) comparedRows(l *ladder[T]) int {
 // or in the rows of a first draw. Rows with large errors may be too rare for a sample, but two
 // draws of an approximation seldom have the same errors in the same rows. So compare draws half of
 // the test rows from the compared rows in proportion to the squared differences. compare sets the
-// rows, their outputs and the shorter time of a call. It sets no rows if outputs are not finite.
+// rows and their outputs. It sets no rows if outputs are not finite.
 func (s *toleranceSearch[T]) compare(ctx context.Context, l *ladder[T], o *outputs[T], compared int) error {
 	if err := contextError(ctx); err != nil {
 		return err
@@ -82,23 +80,16 @@ func (s *toleranceSearch[T]) compare(ctx context.Context, l *ladder[T], o *outpu
 	if err != nil {
 		return err
 	}
-	if !s.Reproducible {
-		s.clock.measure()
-	}
 	h, n := s.head, len(s.head.rows)
 	first := h.draw(compared, s.rng)
 	rows := first.rows
 	if compared == h.q.Rows {
 		rows = nil // a call with all queries, in which the attention may be less accurate
 	}
-	scale := l.work[l.next] / s.partWork(l, l.next, compared)
 	if !l.whole {
-		o.whole, o.took = s.forward(o.attention, rows)
-		o.took = time.Duration(float64(o.took) * scale)
+		o.whole = s.forward(o.attention, rows)
 	}
-	again, took := s.forward(second, rows)
-	o.took = min(o.took, time.Duration(float64(took)*scale))
-
+	again := s.forward(second, rows)
 	differences, largest := deviations(o.whole, again), 0.0
 	for _, d := range differences {
 		if !d.finite() {

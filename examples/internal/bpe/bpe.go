@@ -22,7 +22,9 @@ type Tokenizer struct {
 	digits   bool           // each digit is a word of its own
 	merges   map[[2]int]merge
 	bytes    map[int]string // of each token that is not special
-	byteID   [256]int       // the token of each byte, or −1
+	byteID   [256]int       // the token of each byte, or that of unknown bytes
+	unknown  int            // the token of unknown bytes, or −1
+	fuse     bool           // unknown bytes that follow one another are one token
 	known    map[string][]int
 	largest  int // token
 }
@@ -31,7 +33,7 @@ type merge struct{ rank, token int }
 
 func (t *Tokenizer) Size() int { return t.largest + 1 }
 
-// Encode leaves out a byte that has no token, as Hugging Face's programs do.
+// Encode leaves out a byte without a token if the file names no unk_token, as Hugging Face does.
 func (t *Tokenizer) Encode(dst []int, text string) []int {
 	for text != "" {
 		end, next := len(text), len(text)
@@ -80,7 +82,8 @@ func (t *Tokenizer) encode(dst []int, text string) []int {
 func (t *Tokenizer) merge(word string) []int {
 	tokens := make([]int, 0, len(word))
 	for i := range len(word) {
-		if id := t.byteID[word[i]]; id >= 0 {
+		id := t.byteID[word[i]]
+		if id >= 0 && !(t.fuse && id == t.unknown && len(tokens) > 0 && tokens[len(tokens)-1] == id) {
 			tokens = append(tokens, id)
 		}
 	}

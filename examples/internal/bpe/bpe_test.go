@@ -78,6 +78,19 @@ func TestEncode(t *testing.T) {
 	assert.Equal(t, []int{2000, 1000 + 'Ġ', 1000 + 'Ġ', 1000 + '1', 1000 + '2', 1000 + 'x'}, digits.Encode(nil, "ab  12x"))
 }
 
+// The tokens of unknown bytes are those of Hugging Face's tokenizers 0.23.
+func TestUnknownBytes(t *testing.T) {
+	for field, want := range map[string][]int{
+		``:                                 {2000, 2000},
+		`,"unk_token":"?"`:                 {2000, 1063, 1063, 2000},
+		`,"unk_token":"?","fuse_unk":true`: {2000, 1063, 2000},
+	} {
+		tok, err := Parse(bytes.Replace(merged("a b"), []byte(`"BPE"`), []byte(`"BPE"`+field), 1))
+		require.NoError(t, err)
+		assert.Equal(t, want, tok.Encode(nil, "ab~~ab"), field)
+	}
+}
+
 func TestBytes(t *testing.T) {
 	text, ok := raw("Ġa\u0100")
 	assert.True(t, ok)
@@ -93,6 +106,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"added`, `["added`, "tokenizer.json: "},
 		{`"BPE"`, `"Unigram"`, `the model is "Unigram", want BPE`},
 		{`"type":"BPE"`, `"type":"BPE","byte_fallback":true`, "byte_fallback is true"},
+		{`"type":"BPE"`, `"type":"BPE","unk_token":"none"`, `unk_token is "none", want a token of vocab`},
 		{`"type":"BPE"`, `"type":"BPE","ignore_merges":true`, "ignore_merges true"},
 		{`"type":"BPE"`, `"type":"BPE","end_of_word_suffix":"w"`, `the suffix "w"`},
 		{`"pre_tokenizer"`, `"normalizer":{"type":"NFC"},"pre_tokenizer"`, "normalizer is map[type:NFC]"},

@@ -27,6 +27,8 @@ type tokenizerFile struct {
 		Suffix       string `json:"end_of_word_suffix"`
 		ByteFallback bool   `json:"byte_fallback"`
 		IgnoreMerges bool   `json:"ignore_merges"`
+		Unknown      string `json:"unk_token"`
+		Fuse         bool   `json:"fuse_unk"`
 	}
 }
 
@@ -144,8 +146,16 @@ func (f *tokenizerFile) tokens(t *Tokenizer) error {
 		slices.SortFunc(specials, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 		t.specials = regexp.MustCompile(strings.Join(specials, "|"))
 	}
+	t.unknown, t.fuse = -1, f.Model.Fuse
+	if name := f.Model.Unknown; name != "" {
+		id, ok := f.Model.Vocab[name]
+		if !ok {
+			return fmt.Errorf("unk_token is %q, want a token of vocab", name)
+		}
+		t.unknown = id
+	}
 	for b := range t.byteID {
-		t.byteID[b] = -1
+		t.byteID[b] = t.unknown
 	}
 	for text, id := range f.Model.Vocab {
 		if err := own(text, id); err != nil {
