@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
@@ -47,10 +45,8 @@ func (m *Model) dependence(c *Column, t *Table, j int, x dense.Matrix[float64], 
 		}
 		outputs := m.outputs(x, at)
 		for output := range outputs.Cols {
-			of := column(outputs, output)
-			mean, deviation := stat.MeanStdDev(of, nil)
-			all[k].Mean = append(all[k].Mean, mean)
-			all[k].StdErr = append(all[k].StdErr, deviation/math.Sqrt(float64(x.Rows)))
+			mean, stdErr := meanOf(column(outputs, output))
+			all[k].Mean, all[k].StdErr = append(all[k].Mean, mean), append(all[k].StdErr, stdErr)
 		}
 	}
 	return all

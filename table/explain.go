@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
@@ -116,9 +114,9 @@ func (m *Model) Explain(t *Table, target string, src rand.Source) (*Explanation,
 		if rises = slices.DeleteFunc(rises, math.IsNaN); len(rises) < 2 {
 			return nil, errors.New("table: fewer than two rows with a known class, or with a squared error below the largest number")
 		}
-		mean, deviation := stat.MeanStdDev(rises, nil)
+		mean, stdErr := meanOf(rises)
 		e.Columns = append(e.Columns, Importance{
-			c.Name, mean, deviation / math.Sqrt(float64(len(rises))), m.dependence(&c, told, slices.Index(told.names, c.Name), rows, from, at),
+			c.Name, mean, stdErr, m.dependence(&c, told, slices.Index(told.names, c.Name), rows, from, at),
 		})
 		from += n
 	}

@@ -331,6 +331,10 @@ func TestScoresOfAnySize(t *testing.T) {
 	} {
 		assert.Equal(t, want, plusMinus(c[0], c[1]))
 	}
+	of := func(unit float64) Score { // of errors whose fourth powers can overflow
+		return Numbers{[]float64{3 * unit, -2 * unit, 5 * unit}, slices.Repeat([][]float64{{0, 0, 0}}, len(scoreLevels))}.score([]float64{0, 0, 0})
+	}
+	assert.InEpsilon(t, 1e129, of(1e129).StdErr/of(1).StdErr, 1e-12)
 }
 
 // Most rows of these tables are equal, or the target is an exact function: no step fails.

@@ -162,10 +162,10 @@ func (p Numbers) score(y []float64) Score {
 			s.CRPS += 2 * max(level*e, (level-1)*e) / n / float64(len(scoreLevels))
 		}
 	}
-	square, deviation := stat.PopMeanStdDev(squares, nil)
+	square, stdErr := meanOf(squares)
 	s.RMSE, s.Deviation = math.Sqrt(square), math.Sqrt(stat.PopVariance(y, nil))
 	// The standard error of a root is that of the square divided by twice the root.
-	s.StdErr = deviation / math.Sqrt(n) / (2 * max(s.RMSE, math.SmallestNonzeroFloat64))
+	s.StdErr = stdErr / (2 * max(s.RMSE, math.SmallestNonzeroFloat64))
 	return s
 }
 
@@ -173,9 +173,8 @@ func scoreOfClasses(probabilities dense.Matrix[float64], y, losses []float64) Sc
 	s := Score{Rows: len(y), classes: true, LogLoss: math.NaN(), StdErr: math.NaN()}
 	losses = slices.DeleteFunc(losses, math.IsNaN)
 	s.Unknown = len(y) - len(losses)
-	if known := float64(len(losses)); known > 0 {
-		mean, deviation := stat.PopMeanStdDev(losses, nil)
-		s.LogLoss, s.StdErr = mean, deviation/math.Sqrt(known)
+	if len(losses) > 0 {
+		s.LogLoss, s.StdErr = meanOf(losses)
 	}
 	right := 0
 	for i, c := range y {

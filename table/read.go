@@ -32,8 +32,8 @@ type ReadOptions struct {
 // names of the columns. Read leaves out a byte order mark, empty lines, and spaces around values.
 //
 // Read returns an error that names the line and the column if a value is not UTF-8, if a row has
-// not as many values as there are names, if a name is repeated, or if a name except the first is
-// empty. For a wrong quotation mark, the error of Read names the line and the byte. Read returns an
+// not as many values as there are names, if a name is repeated or has a carriage return, or if a
+// name except the first is empty. For a wrong quotation mark, the error of Read names the line and the byte. Read returns an
 // error if the file is empty, if Comma cannot separate values, if the first line has another
 // separator in place of Comma, and if r is nil or returns an error.
 //
@@ -86,7 +86,7 @@ func Read(r io.Reader, o ReadOptions) (*Table, error) {
 // New returns a table of the texts in rows, with names as the names of the columns. In error texts
 // about a table of New, the names are line 1, and rows[i] is line i + 2. New returns an error for a
 // text that is not UTF-8, for a row with more or fewer texts than names, and for no names, a
-// repeated name, or an empty name that is not the first.
+// repeated name, a name with a carriage return, or an empty name that is not the first.
 func New(names []string, rows [][]string) (*Table, error) {
 	t := new(Table)
 	for i, row := range slices.Concat([][]string{names}, rows) {
@@ -114,6 +114,9 @@ func (t *Table) add(row []string, line int) error {
 		return errors.New("table: no names")
 	}
 	for j, name := range row {
+		if strings.Contains(name, "\r") {
+			return fmt.Errorf("table: line %d, column %d: the name %.40q has a carriage return, want lines that end with \\n or \\r\\n", line, j+1, name)
+		}
 		if name == "" && j > 0 || slices.Contains(row[:j], name) {
 			return fmt.Errorf("table: line %d, column %d: the name is %q, want a name that no other column has", line, j+1, name)
 		}

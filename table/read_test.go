@@ -75,6 +75,7 @@ func TestErrorsOfRead(t *testing.T) {
 		lines(40, "x,1,\xfc,1\n"):  `table: line 42, column 3: "\xfc" is not UTF-8`,
 		"":                         "table: no line with names",
 		"\n\n":                     "table: no line with names",
+		"a,b\r1,2\r3,4\r":          `table: line 1, column 2: the name "b\r1" has a carriage return, want lines that end with \n or \r\n`,
 		"a,,price\n":               `table: line 1, column 2: the name is "", want a name that no other column has`,
 		"a,price, a\n":             `table: line 1, column 3: the name is "a", want a name that no other column has`,
 	} {

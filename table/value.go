@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 func missing(text string) bool {
@@ -36,6 +39,18 @@ func date(text string) (time.Time, bool) {
 
 func days(at time.Time) float64 {
 	return (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / 86400
+}
+
+// meanOf returns the mean of finite numbers, and the standard error of the mean, which is finite
+// where squares of the numbers are not.
+func meanOf(x []float64) (mean, stdErr float64) {
+	unit := max(floats.Norm(x, math.Inf(1)), math.SmallestNonzeroFloat64)
+	scaled := make([]float64, len(x))
+	for i, v := range x {
+		scaled[i] = v / unit
+	}
+	mean, deviation := stat.PopMeanStdDev(scaled, nil)
+	return unit * mean, unit * deviation / math.Sqrt(float64(max(1, len(x)-1)))
 }
 
 func wrong(line int, name, text, want string) error {

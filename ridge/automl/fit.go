@@ -137,8 +137,8 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 		}
 	}
 	s.exact = o.Landmarks == 0 && drawn.n <= exactRows && !o.HeavyTails
-	if s.members = mostMembers; drawn.n > exactRows {
-		s.members = fewMembers
+	if s.members, s.picks = mostMembers, 1; drawn.n > exactRows {
+		s.members, s.picks = fewMembers, fewPicks
 	}
 	s.landmarks = o.landmarks(drawn.n)
 	robust := drawn.all.RowRange(0, drawn.choose)

@@ -25,6 +25,8 @@ const (
 	leastPower     = -6 // of 2, above leastOfClasses
 	// the least number of sampled rows for each length-scale that is learnt from them
 	rowsOfScale = 20
+	// the number of sampled rows for few length-scales: twice as many took 7 times as long
+	scaleRows = 1000
 )
 
 // fitsKernel reports whether the last fit of a part takes the kernel of all rows.
@@ -112,7 +114,7 @@ func iterate[T dense.Float](s *mixtureSearch, k kernels.Kernel, b ridge.Block[T]
 // the space, and another λ, if they lower the errors at rows left out of the sample by more than
 // they fit their noise. It returns what it has done in words.
 func (s *mixtureSearch) kernelScales(k *kernels.Pullback, ratio *float64, drawn trainingSample) (name string, err error) {
-	rows := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
+	rows := drawn.all.RowRange(0, min(drawn.all.X.Rows, max(scaleRows, rowsOfScale*drawn.all.X.Cols), kernelridge.SampleRows))
 	b := indicators(rows, s.Classes)
 	if s.ClassWeights != nil {
 		b.Weights = slices.Clone(b.Weights)

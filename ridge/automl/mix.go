@@ -82,6 +82,7 @@ const (
 	picksOfMix  = 25 // with replacement, of candidates
 	mostMembers = 6  // of a mixture
 	fewMembers  = 3  // of a mixture of more than exactRows rows
+	fewPicks    = 3  // of a member of such a mixture at least, because each member takes a fit to all rows
 )
 
 // pick is a candidate with its weight in the mixture.
@@ -113,10 +114,14 @@ func (s *mixtureSearch) mix(pool []*candidate) (all []pick) {
 		}
 		count[best]++
 	}
+	whole := 0.0
 	for _, c := range pool {
-		if count[c] > 0 {
-			all = append(all, pick{c, count[c] / picksOfMix})
+		if count[c] >= s.picks {
+			all, whole = append(all, pick{c, count[c]}), whole+count[c]
 		}
+	}
+	for i := range all {
+		all[i].weight /= whole
 	}
 	slices.SortStableFunc(all, func(a, b pick) int { return cmp.Compare(b.weight, a.weight) })
 	return all

@@ -21,13 +21,14 @@ type mixtureSearch struct {
 	Options
 	ctx        context.Context
 	src        rand.Source
-	done, most int   // parts of the work
-	members    int   // of the mixture at most
-	landmarks  int   // of a kernel at most
-	group      []int // of the rows to learn from; nil without Options.Groups
-	power      int   // of 2, of the last λ that was chosen
-	positive   bool  // all targets, so that they have logarithms
-	exact      bool  // the last fits take the kernel of all rows directly
+	done, most int     // parts of the work
+	members    int     // of the mixture at most
+	picks      float64 // of a member of the mixture at least
+	landmarks  int     // of a kernel at most
+	group      []int   // of the rows to learn from; nil without Options.Groups
+	power      int     // of 2, of the last λ that was chosen
+	positive   bool    // all targets, so that they have logarithms
+	exact      bool    // the last fits take the kernel of all rows directly
 
 	rows    ridge.Block[float64] // of the sample
 	goals   []*goal
