@@ -8168,7 +8168,7 @@ DATA weightOrder<>+56(SB)/8, $0x0000000f0000000b
 GLOBL weightOrder<>(SB), RODATA|NOPTR, $64
 
 // func signScoresAVX512(dst *float32, groups *uint64, tables *uint64, means *float32, planes int, count int, step float32, offset float32)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·signScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         groups+8(FP), CX
@@ -8190,6 +8190,7 @@ group:
 	MOVQ   planes+32(FP), DI
 
 plane:
+	PREFETCHT0      4096(CX)
 	VBROADCASTI32X4 (SI), Z6
 	VBROADCASTI32X4 16(SI), Z7
 	VMOVUPS         (CX), Z8
@@ -8208,6 +8209,8 @@ plane:
 	DECQ            DI
 	JNZ             plane
 	VBROADCASTSS    (DX), Z6
+	PREFETCHT0      4096(CX)
+	PREFETCHT0      4160(CX)
 	VPMOVZXWD       Y4, Z7
 	VCVTDQ2PS       Z7, Z7
 	VMULPS          Z2, Z7, Z7
@@ -8722,7 +8725,7 @@ group:
 	RET
 
 // func signScoresAVX2(dst *float32, groups *uint64, tables *uint64, means *float32, planes int, count int, step float32, offset float32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·signScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         groups+8(FP), CX
@@ -8746,6 +8749,7 @@ group:
 	MOVQ  planes+32(FP), DI
 
 plane:
+	PREFETCHT0     4096(CX)
 	VBROADCASTI128 (SI), Y8
 	VBROADCASTI128 16(SI), Y9
 	VMOVUPS        (CX), Y10
@@ -8775,6 +8779,8 @@ plane:
 	DECQ           DI
 	JNZ            plane
 	VBROADCASTSS   (DX), Y8
+	PREFETCHT0     4096(CX)
+	PREFETCHT0     4160(CX)
 	VPMOVZXWD      X4, Y9
 	VCVTDQ2PS      Y9, Y9
 	VMULPS         Y2, Y9, Y9

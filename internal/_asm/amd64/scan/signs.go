@@ -31,6 +31,7 @@ func signs(m amd64.Machine) {
 	}
 	table, planes := amd64.Argument("tables"), amd64.Argument("planes")
 	Label("plane")
+	PREFETCHT0(at(group, ahead))
 	low, high := m.Vec(), m.Vec()
 	broadcast := func(offset int, to Op) {
 		if m.Wide {
@@ -59,6 +60,9 @@ func signs(m amd64.Machine) {
 	ADDQ(U32(32), table)
 	amd64.Repeat("plane", planes)
 	mean := m.Broadcast(at(means, 0))
+	for line := range 2 {
+		PREFETCHT0(at(group, ahead+64*line))
+	}
 	for i, s := range sums {
 		for half := range 2 {
 			words, v := halfOf(m, s, half), m.Vec()
