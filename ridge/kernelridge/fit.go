@@ -32,6 +32,11 @@ type Result[T dense.Float] struct {
 	// LeftOut (n×p) estimates the leave-one-out errors y_i − f⁻ⁱ(x_i) of the n rows with p targets
 	// each, where f⁻ⁱ is the fit without row i; empty if Options.Probes is 0.
 	LeftOut dense.Matrix[float64]
+
+	// LeftOutError is, for each target, an estimate of the relative standard error of the root mean
+	// square of LeftOut that comes from few Probes: the mean of D_i/M_i over rows i with estimates
+	// M_i of the diagonal of (K + λΩ⁻¹)⁻¹ of standard errors D_i, weighted by squares of LeftOut.
+	LeftOutError []float64
 }
 
 // Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
@@ -86,7 +91,7 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	if f.m == nil {
 		return nil, stop
 	}
-	r := &Result[T]{f.m, f.errors}
+	r := &Result[T]{f.m, f.errors, f.relative}
 	if f.errors.Data == nil {
 		return r, stop
 	}
@@ -121,8 +126,9 @@ type fit[T dense.Float] struct {
 	mean []float64             // of targets, which the constants learn exactly; nil without constants
 	root []float64             // √ω; nil for weights of 1
 
-	m      *ridge.Model[T] // nil before steps
-	errors dense.Matrix[float64]
+	m        *ridge.Model[T] // nil before steps
+	errors   dense.Matrix[float64]
+	relative []float64 // standard errors of errors
 }
 
 // centre subtracts the weighted mean of the targets, to which Options.Tolerance would be relative.
@@ -274,7 +280,8 @@ func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *r
 		}
 	}
 	zeros := ridge.Block[T]{X: f.rows, Y: dense.New[T](f.rows.Rows, f.y.Cols), Weights: weights}
-	if m, err = ridge.Fit(ctx, phi, zeros, ridge.Options{Noise: f.o.Ratio, Prior: 1, NoIntercept: f.o.NoIntercept}); err != nil {
+	m, err = ridge.Fit(ctx, phi, zeros, ridge.Options{Noise: f.o.Ratio, Prior: 1, NoIntercept: f.o.NoIntercept})
+	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)
 	}
 	return factor, m, err
@@ -341,7 +348,8 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.M
 			deviations[i] = math.Hypot(deviations[i], d)
 		}
 	}
-	left, unknown := dense.New[float64](n, outputs), 0
+	left, unknown, norms := dense.New[float64](n, outputs), 0, conjugate.Norms(f.y)
+	relative, squares := make([]float64, outputs), make([]float64, outputs)
 	for i := range n {
 		root, x := math.Sqrt(f.weight(i)), rows.Row(i)
 		least := 1 / (f.o.Ratio + root*root*k.Eval(x, x)) // of (A⁻¹)_ii, which is at most 1/λ
@@ -354,7 +362,12 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.M
 			unknown++
 		}
 		for j := range outputs {
-			left.Set(i, j, a.At(i, j)/(root*root*own))
+			e := a.At(i, j) / (root * root * own)
+			left.Set(i, j, e)
+			if e /= norms[j]; norms[j] > 0 {
+				squares[j] += e * e
+				relative[j] += e * e * deviations[i] / own
+			}
 			if n == 1 && !f.o.NoIntercept {
 				left.Set(i, j, math.Inf(1))
 			}
@@ -363,6 +376,11 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.M
 	if 3*unknown > n {
 		return fmt.Errorf("kernelridge: errors of Options.Probes = %d with Options.Rank = %d hide the leave-one-out errors of %d in %d rows: want more Probes, or a larger Rank", f.o.Probes, f.o.Rank, unknown, n)
 	}
-	f.errors = left
+	for j, square := range squares {
+		if square > 0 {
+			relative[j] /= square
+		}
+	}
+	f.errors, f.relative = left, relative
 	return nil
 }

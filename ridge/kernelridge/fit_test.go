@@ -235,6 +235,18 @@ func TestLeftOutOfFewProbes(t *testing.T) {
 		left := mat.Norm(mat.NewDense(300, 2, r.LeftOut.Data).ColView(j), 2)
 		assert.InDelta(t, 1, left/math.Sqrt(want), 0.5, "target %d", j)
 	}
+	// An outlier may have most of the squared errors, and a single element of the diagonal.
+	b.Y.Set(20, 0, 1000)
+	exact, _ = direct(t, k, b, 1e-6, true)
+	for rank, most := range map[int]float64{50: 1, 300: 1e-3} {
+		r := must.Have(fit(k, rank, 16))
+		for j, relative := range r.LeftOutError {
+			want, _ := leaver(t, k, b.X, 1e-6)(exact, j)
+			left := mat.Norm(mat.NewDense(300, 2, r.LeftOut.Data).ColView(j), 2)
+			assert.InDelta(t, 1, left/math.Sqrt(want), 2*relative+1e-3, "rank %d, target %d", rank, j)
+			assert.Less(t, relative, most)
+		}
+	}
 	r, err := fit(kernels.Gaussian{}, 150, 4)
 	assert.ErrorContains(t, err, "kernelridge: errors of Options.Probes = 4 with Options.Rank = 150 hide the leave-one-out errors of ")
 	assert.NotNil(t, r.Model)
@@ -280,16 +292,31 @@ func TestConstantTargets(t *testing.T) {
 	}
 }
 
-// A model of as many landmarks as the kernel has large eigenvalues has the means of the exact one.
+// A model of as many landmarks as the kernel has large eigenvalues has the means of the exact one,
+// and its noise, deviations and bands, also for a λ whose 2⁻²⁰ is below rounding.
 func TestCompress(t *testing.T) {
-	b := waves[float64](400, 0, 1)
-	m := must.Have(kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 2}, b, kernelridge.Options{Ratio: 0.1, Src: rand.NewPCG(1, 2)}))
-	small := must.Have(kernelridge.Compress(t.Context(), m.Model, 150, rand.NewPCG(1, 2)))
-	none := dense.Matrix[float64]{}
-	x := waves[float64](50, 0, 3).X
-	assert.Less(t, largest(small.Mean(none, x), m.Model.Mean(none, x)), 2e-3)
-	_, err := kernelridge.Compress(t.Context(), m.Model, 401, rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "kernelridge: r = 401, want 1 to 400")
+	densetest.Both(t, testCompress[float32], testCompress[float64])
+}
+
+func testCompress[T dense.Float](t *testing.T) {
+	b, none, x := waves[T](400, 0, 1), dense.Matrix[T]{}, waves[T](50, 0, 3).X
+	for _, ratio := range []float64{0.1, 1e-4} {
+		m := must.Have(kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 2}, b, kernelridge.Options{Ratio: ratio, Rank: 390, Probes: 4, Src: rand.NewPCG(1, 2)})).Model
+		small := must.Have(kernelridge.Compress(t.Context(), m, map[float64]int{0.1: 150, 1e-4: 400}[ratio], rand.NewPCG(1, 2)))
+		got, half := small.Band(x, 0.9)
+		want, wantHalf := m.Band(x, 0.9)
+		assert.Less(t, largest(dense.Copy(dense.Matrix[float64]{}, got), dense.Copy(dense.Matrix[float64]{}, want)), 2e-3)
+		assert.Equal(t, wantHalf, half)
+		assert.Equal(t, m.Noise(), small.Noise())
+		single := must.Have(kernelridge.Compress(t.Context(), small, 1, rand.NewPCG(1, 2)))
+		rows, _ := single.Rows()
+		assert.Equal(t, 1, rows.Rows)
+		assert.NotContains(t, single.Mean(none, x).Data, T(math.NaN()))
+		_, err := kernelridge.Compress(t.Context(), m, 401, rand.NewPCG(1, 2))
+		assert.EqualError(t, err, "kernelridge: r = 401, want 1 to 400")
+	}
+	_, err := kernelridge.Compress(t.Context(), &ridge.Model[T]{}, 1, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "kernelridge: m has no rows, want a model of Fit")
 }
 
 // An end of the context, or too few steps, gives the model so far.

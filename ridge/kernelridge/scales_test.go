@@ -28,7 +28,8 @@ func uneven(n int) ridge.Block[float64] {
 	return b
 }
 
-// Scales finds which columns matter, and errors fall below those with one length-scale.
+// Scales finds which columns matter, and errors fall below those with one length-scale. Scales does
+// not depend on the means of columns.
 func TestScales(t *testing.T) {
 	b := uneven(300)
 	k := kernels.Matern{Nu: 2.5}
@@ -41,6 +42,13 @@ func TestScales(t *testing.T) {
 	again := must.Have(Choose(t.Context(), []kernels.Kernel{scaled}, b, rand.NewPCG(1, 2)))
 	// λ of Choose are a factor of 4 apart
 	assert.InDelta(t, choice.Score, again.Score, 0.1*choice.Score)
+	far := uneven(300)
+	for i := range far.X.Data {
+		far.X.Data[i] += 1e7
+	}
+	_, other, err := Scales(t.Context(), k, far, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.InDelta(t, choice.Score, other.Score, 0.01*choice.Score)
 	_, _, err = Scales(t.Context(), kernels.Laplacian{}, b, rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "kernelridge: k is a kernels.Laplacian, want a kernels.Gaussian or kernels.Matern")
 }

@@ -106,7 +106,7 @@ type scales struct {
 
 // take sets the rows to a share 1/stride of the rows, with their spread and floor.
 func (s *scales) take(x, y dense.Matrix[float64], weights []float64, stride int) {
-	s.x, s.y, s.weights, s.floor, s.now = x, y, weights, 0, nil
+	s.x, s.y, s.weights, s.floor, s.now = x.Clone(), y, weights, 0, nil
 	if stride > 1 {
 		// Every stride-th row may be one quarter of every year.
 		numbers := rand.New(rand.NewPCG(1, 2)).Perm(x.Rows)[:x.Rows/stride]
@@ -126,6 +126,10 @@ func (s *scales) take(x, y dense.Matrix[float64], weights []float64, stride int)
 			}
 		}
 		s.y = dense.Transpose(dense.Matrix[float64]{}, layout.Rows(all, vary))
+	}
+	// Slopes are differences of products of coordinates, whose rounding grows with the means.
+	for i, middle := 0, Medians(s.x); i < s.x.Rows; i++ {
+		vecmath.AddScaled(s.x.Row(i), middle, -1)
 	}
 	s.null = Spread(s.y, s.weights)
 	for i, w := range s.weights {
