@@ -28,12 +28,10 @@ func (c Cells) jump(j int) float64 {
 
 // Moments returns the moments of the code s of a uniform unit vector in R^d, d ≥ 2, in closed form.
 func (c Cells) Moments(d int) Moments {
-	var m Moments
-	var two float64
+	m, two := Moments{}, 0.0
+	m.Along, m.Square = c.lengths(d)
 	for j, t := range c.Edges {
 		rise := c.jump(j)
-		m.Along += rise * firstBeyond(d, t)
-		m.Square += rise * (c.Levels[j] + c.Levels[j] - rise) * beyond(d, t) // the rise of Levels²
 		m.AlongSquare += rise * (c.Levels[j] + c.Levels[j] - rise) * secondBeyond(d, t)
 		for k, s := range c.Edges {
 			if left := 1 - t*t - s*s; left > 0 {
@@ -42,10 +40,18 @@ func (c Cells) Moments(d int) Moments {
 		}
 	}
 	n := float64(d)
-	m.Along *= n
-	m.Square *= n
 	m.AlongSquare = n*m.AlongSquare + 2*(n-1)/math.Pi*two
 	return m
+}
+
+// lengths returns E sᵀu and E‖s‖².
+func (c Cells) lengths(d int) (along, square float64) {
+	for j, t := range c.Edges {
+		rise := c.jump(j)
+		along += rise * firstBeyond(d, t)
+		square += rise * (c.Levels[j] + c.Levels[j] - rise) * beyond(d, t) // the rise of Levels²
+	}
+	return along * float64(d), square * float64(d)
 }
 
 // beyond returns P(|u₁| > t), firstBeyond E[|u₁|; |u₁| > t] and secondBeyond E[u₁²; |u₁| > t] for a

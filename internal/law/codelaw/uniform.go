@@ -11,8 +11,8 @@ func BestUniform(d, n int) Cells {
 		return Uniform(1, 2) // the angle does not depend on the width
 	}
 	loss := func(logStep float64) float64 {
-		m := Uniform(n, math.Exp(logStep)).Moments(d)
-		return -m.Along * m.Along / m.Square
+		along, square := Uniform(n, math.Exp(logStep)).lengths(d)
+		return -along * along / square
 	}
 	// n cells end between 0.5 and 7 standard deviations 1/√d of a coordinate.
 	lo, hi := math.Log(0.5/float64(n)/math.Sqrt(float64(d))), math.Log(7/float64(n)/math.Sqrt(float64(d)))
