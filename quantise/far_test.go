@@ -135,11 +135,15 @@ func TestFar(t *testing.T) {
 func TestShortRows(t *testing.T) {
 	const d = 6
 	sample := densetest.Normal[float32](rand.New(rand.NewPCG(1, 2)), 100, d, 100, 1)
-	for _, scale := range []float64{0, 1e-2, 1e-4, 1e-6, 1e-9, 1e-15} {
+	for _, scale := range []float64{0, 0.05, 1e-2, 1e-4, 1e-6, 1e-15} {
 		x, y := densetest.Normal[float32](rand.New(rand.NewPCG(3, 4)), 50, d, 0, scale), random[float32](20, d, 2)
 		c := codesOf(t, learned(t, sample, 2, 1), x)
 		for i := range y.Rows {
-			for j, e := range c.Estimates(make([]quantise.Estimate, x.Rows), c.Quantiser().Prepare(nil, y.Row(i), quantise.Cosine, 0.01), nil) {
+			query := c.Quantiser().Prepare(nil, y.Row(i), quantise.Cosine, 0.01)
+			all, err := c.Within(t.Context(), query, -1, quantise.SearchOptions[float32]{Rows: quantise.RowsOf(x)})
+			require.NoError(t, err)
+			assert.Len(t, all, x.Rows)
+			for j, e := range c.Estimates(make([]quantise.Estimate, x.Rows), query, nil) {
 				v := truth(quantise.Cosine, doubles(x.Row(j)), doubles(y.Row(i)))
 				assert.Less(t, math.Abs(e.Value-v), 6*e.StdErr, "%v, row %d", scale, j)
 				assert.True(t, e.Low <= v && v <= e.High, "%v, row %d: %v in %+v", scale, j, v, e)

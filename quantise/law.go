@@ -63,6 +63,9 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 		if s != nil {
 			slack += x.roundingBound(s, n)
 		}
+		if x.by == Cosine {
+			slack = min(slack, 1+math.Abs(e.Value))
+		}
 		e.Low = x.value(s, n, -withRoundings(one.upperCosine(rounding-cosine, law))) - slack
 		e.High = x.value(s, n, withRoundings(one.upperCosine(cosine+rounding, law))) + slack
 		if x.by == SquaredDistance {

@@ -49,7 +49,7 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 		whole := s.fullNorm(norm, n.centreProduct)
 		short := s.normError(n, whole)
 		if short > unknown {
-			return 2
+			return math.Inf(1)
 		}
 		whole *= s.queryNorm
 		return 2*short + roundings*(1+(float64(norm*s.norm)+math.Abs(s.t*n.centreProduct)+math.Abs(s.product))/whole)
