@@ -47,7 +47,7 @@ func (f *landmarksFn[T]) AddInput(a, b ridge.Block[T]) (ridge.Block[T], error) {
 	return f.MergeAccumulators(a, b)
 }
 
-type candidate[T dense.Float] struct {
+type hashedRow[T dense.Float] struct {
 	hash [sha256.Size]byte
 	x    []T
 }
@@ -59,16 +59,16 @@ func (f *landmarksFn[T]) MergeAccumulators(a, b ridge.Block[T]) (ridge.Block[T],
 	if b.X.Rows > 0 && b.X.Cols != a.X.Cols {
 		return a, fmt.Errorf("beamfeat: points with %d coordinates and points with %d", a.X.Cols, b.X.Cols)
 	}
-	all := make([]candidate[T], 0, a.X.Rows+b.X.Rows)
+	all := make([]hashedRow[T], 0, a.X.Rows+b.X.Rows)
 	var buffer []byte
 	for _, x := range [...]dense.Matrix[T]{a.X, b.X} {
 		for i := range x.Rows {
 			buffer, _ = binary.Append(binary.LittleEndian.AppendUint64(buffer[:0], f.Seed), binary.LittleEndian, x.Row(i))
-			all = append(all, candidate[T]{sha256.Sum256(buffer), x.Row(i)})
+			all = append(all, hashedRow[T]{sha256.Sum256(buffer), x.Row(i)})
 		}
 	}
-	slices.SortFunc(all, func(p, q candidate[T]) int { return bytes.Compare(p.hash[:], q.hash[:]) })
-	all = slices.CompactFunc(all, func(p, q candidate[T]) bool { return p.hash == q.hash })
+	slices.SortFunc(all, func(p, q hashedRow[T]) int { return bytes.Compare(p.hash[:], q.hash[:]) })
+	all = slices.CompactFunc(all, func(p, q hashedRow[T]) bool { return p.hash == q.hash })
 	chosen := dense.New[T](min(f.N, len(all)), a.X.Cols)
 	for i := range chosen.Rows {
 		copy(chosen.Row(i), all[i].x)

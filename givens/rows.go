@@ -17,26 +17,24 @@ func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] 
 	dst = dense.Ensure(dst, x.Rows, p.d)
 	const rotations = 1 << 14 // enough for one goroutine
 	grain := planerot.Group[T](p.d) * max(1, rotations/(p.Len()+1))
-	c := pool.Get[call[T]](&calls)
-	*c = call[T]{p: p, dst: dst, x: x, inverse: inverse, grain: grain}
+	c := pool.Get[rowsRotation[T]](&calls)
+	*c = rowsRotation[T]{p: p, dst: dst, x: x, inverse: inverse, grain: grain}
 	parallel.Do((x.Rows+grain-1)/grain, c)
-	*c = call[T]{}
+	*c = rowsRotation[T]{}
 	pool.Put(&calls, c)
 	return dst
 }
 
-type call[T dense.Float] struct {
+type rowsRotation[T dense.Float] struct {
 	p       *Product[T]
 	dst, x  dense.Matrix[T]
 	inverse bool
 	grain   int
 }
 
-func (c *call[T]) Piece(i int) {
+func (c *rowsRotation[T]) Piece(i int) {
 	lo, hi := i*c.grain, min((i+1)*c.grain, c.x.Rows)
-	dst, x := c.dst.RowRange(lo, hi), c.x.RowRange(lo, hi)
-	planerot.ApplyRows(planerot.Rows[T]{Data: dst.Data, Stride: dst.Stride}, planerot.Rows[T]{Data: x.Data, Stride: x.Stride},
-		hi-lo, c.p.d, c.p.turns, c.inverse)
+	planerot.ApplyRows(c.dst.RowRange(lo, hi), c.x.RowRange(lo, hi), c.p.turns, c.inverse)
 }
 
-var calls pool.Pair[call[float32], call[float64]]
+var calls pool.Pair[rowsRotation[float32], rowsRotation[float64]]

@@ -15,7 +15,7 @@ const (
 	leastWork = 1 << 20
 )
 
-type batch[T dense.Float] struct {
+type rowsTransform[T dense.Float] struct {
 	plan       plan
 	rotation   *Rotation[T] // nil for a Transform of the rows of dst
 	transposed bool
@@ -23,22 +23,22 @@ type batch[T dense.Float] struct {
 	grain      int // rows of one parallel task
 }
 
-func (b batch[T]) run(k int) {
+func (b rowsTransform[T]) run(k int) {
 	if alone(b.plan, k, b.dst.Rows) {
 		b.rows(0, b.dst.Rows)
 		return
 	}
-	shared := pool.Get[batch[T]](&batches)
+	shared := pool.Get[rowsTransform[T]](&batches)
 	*shared = b
 	shared.grain = max(1, pieceWork/b.plan.work(k))
 	parallel.Do((b.dst.Rows+shared.grain-1)/shared.grain, shared)
-	*shared = batch[T]{}
+	*shared = rowsTransform[T]{}
 	pool.Put(&batches, shared)
 }
 
-func (b *batch[T]) Piece(i int) { b.rows(i*b.grain, min((i+1)*b.grain, b.dst.Rows)) }
+func (b *rowsTransform[T]) Piece(i int) { b.rows(i*b.grain, min((i+1)*b.grain, b.dst.Rows)) }
 
-func (b *batch[T]) rows(lo, hi int) {
+func (b *rowsTransform[T]) rows(lo, hi int) {
 	switch {
 	case b.rotation == nil:
 		transformRows(b.plan, b.dst, lo, hi)
@@ -70,4 +70,4 @@ func (p plan) work(k int) int {
 	return int(min(int64(leastWork), int64(p.order())*int64(additions)*int64(k)))
 }
 
-var batches pool.Pair[batch[float32], batch[float64]]
+var batches pool.Pair[rowsTransform[float32], rowsTransform[float64]]

@@ -118,7 +118,7 @@ func (r *Rotation[T]) Len() int { return len(r.factors) }
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
-	batch[T]{plan: r.plan, rotation: r, dst: y, src: x}.run(len(r.factors))
+	rowsTransform[T]{plan: r.plan, rotation: r, dst: y, src: x}.run(len(r.factors))
 	return y
 }
 
@@ -131,7 +131,7 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)
-	batch[T]{plan: r.plan, rotation: r, transposed: true, dst: x, src: y}.run(len(r.factors))
+	rowsTransform[T]{plan: r.plan, rotation: r, transposed: true, dst: x, src: y}.run(len(r.factors))
 	return x
 }
 

@@ -60,7 +60,7 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 // unless x.Cols is the order of a Hadamard matrix of package hadamard.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
-	batch[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)
+	rowsTransform[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)
 }
 
 func transformRows[T dense.Float](p plan, x dense.Matrix[T], lo, hi int) {

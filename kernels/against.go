@@ -80,7 +80,7 @@ type againstPass struct {
 }
 
 type againstBlock struct {
-	block[float64]
+	gramBlock[float64]
 	squares [gramRows]float64
 }
 

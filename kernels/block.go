@@ -7,16 +7,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// block computes rows of a Gram matrix, with inner products that the parts of a kernel share.
-type block[T dense.Float] struct {
+// gramBlock computes rows of a Gram matrix, with inner products that the parts of a kernel share.
+type gramBlock[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
 	free     [][]float64 // rows of scratch not in use
 }
 
-func newBlock[T dense.Float](x, y points[T]) *block[T] { return &block[T]{x: x, y: y} }
+func newBlock[T dense.Float](x, y points[T]) *gramBlock[T] { return &gramBlock[T]{x: x, y: y} }
 
-func (b *block[T]) fill(dst dense.Matrix[T], k Kernel) {
+func (b *gramBlock[T]) fill(dst dense.Matrix[T], k Kernel) {
 	row := b.take()
 	for i := range dst.Rows {
 		b.row(row, k, i)
@@ -28,7 +28,7 @@ func (b *block[T]) fill(dst dense.Matrix[T], k Kernel) {
 	b.free = append(b.free, row)
 }
 
-func (b *block[T]) row(dst []float64, k Kernel, i int) {
+func (b *gramBlock[T]) row(dst []float64, k Kernel, i int) {
 	switch k := k.(type) {
 	case Sum:
 		b.fold(dst, k, i, func(sum, term []float64) {
@@ -58,7 +58,7 @@ func (b *block[T]) row(dst []float64, k Kernel, i int) {
 	}
 }
 
-func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
+func (b *gramBlock[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
 	b.row(dst, ks[0], i)
 	part := b.take()
 	for _, k := range ks[1:] {
@@ -68,7 +68,7 @@ func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v [
 	b.free = append(b.free, part)
 }
 
-func (b *block[T]) take() []float64 {
+func (b *gramBlock[T]) take() []float64 {
 	last := len(b.free) - 1
 	if last < 0 {
 		return make([]float64, b.y.given.Rows)
@@ -78,7 +78,7 @@ func (b *block[T]) take() []float64 {
 	return row
 }
 
-func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
+func (b *gramBlock[T]) productRow(dst []float64, k byProduct, i int) {
 	xx, yy := b.x.squares[i], b.y.squares
 	tiny := smallest[T]()
 	for j, v := range b.products.of(b.x.given, b.y.given).Row(i) {
@@ -94,7 +94,7 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 }
 
 // repair evaluates k directly at the pairs that fromProducts left NaN.
-func (b *block[T]) repair(dst []float64, k Kernel, i int) {
+func (b *gramBlock[T]) repair(dst []float64, k Kernel, i int) {
 	for j, v := range dst {
 		if math.IsNaN(v) {
 			dst[j] = k.Eval(b.x.exact.Row(i), b.y.exact.Row(j))

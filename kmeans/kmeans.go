@@ -85,7 +85,7 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterat
 	e := exponent(ctx, x, opts.Start)
 	weights := dense.Of(1, len(opts.Weights), opts.Weights)
 	unit := exponent(ctx, weights)
-	s := &search{ctx: ctx, progress: opts.Progress, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
+	s := &clustering{ctx: ctx, progress: opts.Progress, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
 	if s.weights = scaled(ctx, weights, unit).Data; opts.Weights == nil {
 		s.weights, unit = slices.Repeat([]float64{1}, x.Rows), 0
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-type search struct {
+type clustering struct {
 	ctx             context.Context
 	progress        func(iterations int) // nil for none
 	points, centres dense.Matrix[float64]
@@ -28,7 +28,7 @@ type search struct {
 }
 
 // If sample is above 0, run finds the centres for that number of drawn points.
-func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
+func (s *clustering) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
@@ -85,7 +85,7 @@ func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) erro
 	return shift(s.ctx, s.centres, mean, 1)
 }
 
-func (s *search) best(seeds [][]int, maxIterations int) (err error) {
+func (s *clustering) best(seeds [][]int, maxIterations int) (err error) {
 	if seeds == nil {
 		s.iterations, err = s.lloyd(maxIterations)
 		return err
@@ -109,7 +109,7 @@ func (s *search) best(seeds [][]int, maxIterations int) (err error) {
 	return nil
 }
 
-func (s *search) measure() error {
+func (s *clustering) measure() error {
 	if _, err := s.assign(); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 
 // draw draws k points. The probability of a point is proportional to its weight times its squared
 // distance from the nearest earlier point, or to its weight if all distances are 0.
-func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
+func (s *clustering) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
 	distances, shares := slices.Repeat([]float64{math.Inf(1)}, x.Rows), make([]float64, x.Rows)
 	var seeds []int
@@ -173,7 +173,7 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	return seeds, nil
 }
 
-func (s *search) lloyd(maxIterations int) (int, error) {
+func (s *clustering) lloyd(maxIterations int) (int, error) {
 	sums, totals := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
 	for iteration := range maxIterations {
 		if changed, err := s.assign(); err != nil || !changed {
@@ -202,7 +202,7 @@ func (s *search) lloyd(maxIterations int) (int, error) {
 	return maxIterations, nil
 }
 
-func (s *search) assign() (bool, error) {
+func (s *clustering) assign() (bool, error) {
 	x, centres := s.points, s.centres
 	if s.labels == nil {
 		s.labels = slices.Repeat([]int{-1}, x.Rows)
@@ -234,7 +234,7 @@ func (s *search) assign() (bool, error) {
 
 // fill labels for each centre without points of positive weight the point with the largest weight
 // times squared distance from its own centre, which must exceed rounding, √ε of its length.
-func (s *search) fill() {
+func (s *clustering) fill() {
 	counts := make([]int, s.centres.Rows)
 	for i, c := range s.labels {
 		if s.weights[i] > 0 {

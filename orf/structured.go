@@ -27,7 +27,7 @@ type structured[T dense.Float] struct {
 	order      int
 	blocks     []block[T]
 	images     pool.Of[[]T] // for the images of a tile in a group of blocks
-	passes     pool.Of[pass[T]]
+	passes     pool.Of[projectionPass[T]]
 	transposed pool.Of[transposedPass[T]]
 }
 
@@ -77,23 +77,23 @@ func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
 func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	t := p.passes.Get()
-	*t = pass[T]{structured: p, dst: dst, x: x, done: done}
+	*t = projectionPass[T]{structured: p, dst: dst, x: x, done: done}
 	tile, group := p.tile(), p.group()
 	t.groups = (len(p.blocks) + group - 1) / group
 	parallel.Do((x.Rows+tile-1)/tile*t.groups, t)
-	*t = pass[T]{}
+	*t = projectionPass[T]{}
 	p.passes.Put(t)
 }
 
 // A piece is one tile in one group of blocks, so that a few rows also spread over the processors.
-type pass[T dense.Float] struct {
+type projectionPass[T dense.Float] struct {
 	*structured[T]
 	dst, x dense.Matrix[T]
 	done   matmul.Epilogue
 	groups int
 }
 
-func (p *pass[T]) Piece(i int) {
+func (p *projectionPass[T]) Piece(i int) {
 	tile, group := p.tile(), p.group()
 	lo, at := i/p.groups*tile, i%p.groups*group
 	x := p.x.RowRange(lo, min(lo+tile, p.x.Rows))

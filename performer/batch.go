@@ -169,7 +169,7 @@ var _ inside[float32] = (*batch[float32])(nil)
 // unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
 	given Attention[T] // an argument of NewBatch
-	of    sequence.Attention[T]
+	of    sequence.Kind[T]
 	sequence.Description
 	from, to int
 }
@@ -213,7 +213,7 @@ func openBatch[T dense.Float](args batchArgs) (Batch[T], error) {
 	return Batch[T]{b}, nil
 }
 
-func single[T dense.Float](a sequence.Attention[T]) Batch[T] {
+func single[T dense.Float](a sequence.Kind[T]) Batch[T] {
 	d := a.Describe()
 	return Batch[T]{&batch[T]{heads: 1, keyHeads: 1, single: true, dim: d.Dim, units: []unit[T]{{nil, a, d, 0, 1}}, count: 1}}
 }
@@ -311,9 +311,9 @@ func (f foreign[T]) CanBackward() error {
 	return fmt.Errorf("performer: %T has no derivatives", f.given)
 }
 
-func (f foreign[T]) Alike(sequence.Attention[T]) bool { return false }
+func (f foreign[T]) Alike(sequence.Kind[T]) bool { return false }
 
-func (f foreign[T]) NewStore(sequence.Run[T]) (store.Tokens[T], error) {
+func (f foreign[T]) NewStore(sequence.Run[T]) (store.TokenStore[T], error) {
 	return nil, fmt.Errorf("performer: %T has no state, want Linear or Exact attention", f.given)
 }
 

@@ -164,7 +164,7 @@ func (e Exact[T]) Options() ExactOptions { return e.options }
 // exact is not used by pointer: heads with the same options have equal attention.
 type exact[T dense.Float] struct{ ExactOptions }
 
-var _ sequence.Attention[float32] = exact[float32]{}
+var _ sequence.Kind[float32] = exact[float32]{}
 
 func (e exact[T]) Describe() sequence.Description {
 	d := sequence.Description{
@@ -255,8 +255,8 @@ func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
-func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
-	tiles.Backward(tiles.Gradients[T]{
+func (e exact[T]) backward(g sums.HeadGradients[T], mask tiles.Mask[T], logSink *float64) {
+	tiles.Backward(tiles.HeadGradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,
 	})
 }
@@ -277,7 +277,7 @@ func (e exact[T]) Forward(c sequence.Call[T]) {
 		c, copies = c.ValidKeys()
 	}
 	x := c.ByPlace()
-	a := tiles.Attention[T]{Dst: x.Out, Q: x.Q, K: c.K, V: c.V, Scores: e.scores(c.K.Cols), Mask: e.maskOf(c), LogSums: c.LogSums}
+	a := tiles.Head[T]{Dst: x.Out, Q: x.Q, K: c.K, V: c.V, Scores: e.scores(c.K.Cols), Mask: e.maskOf(c), LogSums: c.LogSums}
 	switch {
 	case c.Q.Heads > 1:
 		a.Mask.Places = x.Places()
@@ -318,7 +318,7 @@ func (e exact[T]) Backward(c sequence.Call[T]) {
 		past = x.Shift()
 	}
 	if x.Gather(c) {
-		e.backward(x.Gradients, e.mask(past, x.ValidKeys), c.LogSink)
+		e.backward(x.HeadGradients, e.mask(past, x.ValidKeys), c.LogSink)
 	}
 	x.Scatter(c)
 }
@@ -352,20 +352,20 @@ func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 				mask.Pairs.Silent[i] = true
 			}
 		}
-		e.backward(x.Gradients, mask, c.LogSink)
+		e.backward(x.HeadGradients, mask, c.LogSink)
 	}
 	x.Scatter(c)
 }
 
 // Alike compares all options except SinkWeight, TopK and Tolerance, which do not change the keys
 // and values that a State keeps.
-func (e exact[T]) Alike(other sequence.Attention[T]) bool {
+func (e exact[T]) Alike(other sequence.Kind[T]) bool {
 	o, ok := other.(exact[T])
 	o.SinkWeight, o.TopK, o.Tolerance = e.SinkWeight, e.TopK, e.Tolerance
 	return ok && o == e
 }
 
-func (e exact[T]) NewStore(run sequence.Run[T]) (store.Tokens[T], error) {
+func (e exact[T]) NewStore(run sequence.Run[T]) (store.TokenStore[T], error) {
 	scores := slices.Repeat([]tiles.Scores{e.scores(run.D)}, run.Count)
 	topK := slices.Repeat([]store.TopK{{Keys: e.TopK, Tolerance: e.Tolerance}}, run.Count)
 	for h, a := range run.Heads {

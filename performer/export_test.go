@@ -24,8 +24,8 @@ func InsideOf[T dense.Float](a Linear[T]) Inside[T] {
 	return Inside[T]{l.Query, l.Key, LinearOptions(l.Options), l.Engine.D, l.Engine.M, l.Engine}
 }
 
-func linearOf[T dense.Float](a Linear[T]) *linear.Attention[T] {
-	return a.of.(*batch[T]).units[0].of.(*linear.Attention[T])
+func linearOf[T dense.Float](a Linear[T]) *linear.FeatureAttention[T] {
+	return a.of.(*batch[T]).units[0].of.(*linear.FeatureAttention[T])
 }
 
 func NewLinearOf[T dense.Float](query, key rff.Map[T], o LinearOptions) (Linear[T], error) {
@@ -36,8 +36,8 @@ func NewLinearOf[T dense.Float](query, key rff.Map[T], o LinearOptions) (Linear[
 	return Linear[T]{single[T](a)}, nil
 }
 
-func NewGradients[T dense.Float](q, k, v, dout dense.Matrix[T]) sums.Gradients[T] {
-	return sums.Gradients[T]{
+func NewGradients[T dense.Float](q, k, v, dout dense.Matrix[T]) sums.HeadGradients[T] {
+	return sums.HeadGradients[T]{
 		DQ: dense.New[T](q.Rows, q.Cols), DK: dense.New[T](k.Rows, k.Cols), DV: dense.New[T](v.Rows, v.Cols),
 		Q: q, K: k, V: v, DOut: dout,
 	}

@@ -92,7 +92,7 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 		}
 		for _, m := range positiveMaps[T](d) {
 			a := attention(m.Map, performer.LinearOptions{Causal: true})
-			in := func(processors int) sums.Gradients[T] {
+			in := func(processors int) sums.HeadGradients[T] {
 				g := performer.NewGradients(x, x, v, dout)
 				performer.InsideOf(a).Engine.BackwardCausal(processors, &g, nil, nil)
 				return g

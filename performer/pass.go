@@ -298,7 +298,7 @@ func (p *pass[T]) differentiate(at, key, processors int) {
 
 // addBackward writes the gradients of a call with respect to keys and values into dk and dv if
 // first is true, and otherwise adds the gradients to dk and dv.
-func addBackward[T dense.Float](attention sequence.Attention[T], c sequence.Call[T], dk, dv dense.Matrix[T], first bool) {
+func addBackward[T dense.Float](attention sequence.Kind[T], c sequence.Call[T], dk, dv dense.Matrix[T], first bool) {
 	if first {
 		c.DK, c.DV = dk, dv
 		attention.Backward(c)

@@ -45,7 +45,7 @@ type State[T dense.Float] struct {
 
 // stateUnit holds the tokens of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
-	tokens         store.Tokens[T]
+	tokens         store.TokenStore[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
@@ -63,9 +63,9 @@ func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 	}
 	s := &State[T]{heads: b.heads, keyHeads: b.keyHeads, d: d, dv: dv}
 	group := b.heads / b.keyHeads
-	attentions := []sequence.Attention[T]{b.units[0].of} // of all heads, or of each head
+	attentions := []sequence.Kind[T]{b.units[0].of} // of all heads, or of each head
 	if len(b.units) > 1 {
-		attentions = make([]sequence.Attention[T], b.heads)
+		attentions = make([]sequence.Kind[T], b.heads)
 		for h := range attentions {
 			attentions[h] = b.unitAt(h).of
 		}
@@ -89,7 +89,7 @@ func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 
 // runOf returns the end of the run of heads, from head from on, that have alike attention and one
 // memory: heads of one group, or complete groups.
-func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) int {
+func runOf[T dense.Float](attentions []sequence.Kind[T], from, group int) int {
 	to := from + 1
 	for to < len(attentions) && attentions[from].Alike(attentions[to]) && (from%group == 0 || to%group != 0) {
 		to++

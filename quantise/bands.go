@@ -175,14 +175,14 @@ func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
 	}
 }
 
-type sums struct{ along, square, energy float64 } // sᵀu, ‖s‖², ‖u‖²
+type bandSums struct{ along, square, energy float64 } // sᵀu, ‖s‖², ‖u‖²
 
-func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm float64) {
+func writeBands[T dense.Float](codes []uint8, all []bandSums, b *bands, y []T, norm float64) {
 	at := 0
 	for k, one := range b.list {
 		own, some := codes[at:][:one.Size], y[at:][:one.Size]
 		at += one.Size
-		all[k] = sums{energy: 2 * vecmath.HalfSquaredNorm(some) / (norm * norm)}
+		all[k] = bandSums{energy: 2 * vecmath.HalfSquaredNorm(some) / (norm * norm)}
 		if one.Bits == 0 {
 			clear(own)
 			continue
@@ -213,7 +213,7 @@ func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm 
 // variance is the mean of error_B over that of the sample, both with the weights Share. A band
 // without bits has share 0, and its uᵀq is an error whose mean square is that of its rows. The bias
 // is at most bias·√(Σ Weight·‖q‖²).
-func (b *bands) combine(all []sums) (ratio, variance, bias float64) {
+func (b *bands) combine(all []bandSums) (ratio, variance, bias float64) {
 	ratio = b.ratio(all)
 	for k, one := range b.list {
 		short, noise := one.errors(all[k], ratio)
@@ -223,7 +223,7 @@ func (b *bands) combine(all []sums) (ratio, variance, bias float64) {
 	return ratio, variance / b.typical, math.Sqrt(bias)
 }
 
-func (b *bands) ratio(all []sums) float64 {
+func (b *bands) ratio(all []bandSums) float64 {
 	along, energy := 0.0, 0.0
 	for k, one := range b.list {
 		if one.Bits > 0 {
@@ -237,7 +237,7 @@ func (b *bands) ratio(all []sums) float64 {
 }
 
 // errors returns 1 − share and error of a band, for combine.
-func (b *band) errors(s sums, ratio float64) (short, noise float64) {
+func (b *band) errors(s bandSums, ratio float64) (short, noise float64) {
 	if b.Bits == 0 {
 		return 1, s.energy / float64(b.Size)
 	}

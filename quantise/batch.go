@@ -10,7 +10,7 @@ import (
 
 const fewRows = 64
 
-type batch struct {
+type listedRows struct {
 	list     [mostParts][fewRows + scan.ListedMore]*byte // for each part of the rows
 	columns  [columns][fewRows]float32
 	clusters [fewRows]int32
@@ -19,9 +19,9 @@ type batch struct {
 	words    []uint64 // a copy of rows where the kernels want words
 }
 
-var batches pool.Of[batch]
+var batches pool.Of[listedRows]
 
-func (r *rows) addRows(f *batch, ids []int, l *layout) {
+func (r *rows) addRows(f *listedRows, ids []int, l *layout) {
 	for i := 0; i < len(ids); {
 		b, place, cluster := r.locate(ids[i])
 		n := 1
@@ -40,7 +40,7 @@ func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	}
 }
 
-func (f *batch) addRow(i int, b *block, place int, l *layout) {
+func (f *listedRows) addRow(i int, b *codeBlock, place int, l *layout) {
 	f.list[0][i] = (*byte)(unsafe.Pointer(&b.words[0][place*l.parts[0]]))
 	for k := 1; k < l.count; k++ {
 		f.list[k][i] = (*byte)(unsafe.Pointer(&b.words[k][place*l.parts[k]]))
@@ -57,7 +57,7 @@ func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	}
 }
 
-func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
+func (f *listedRows) addRange(i, n int, b *codeBlock, place int, l *layout) {
 	f.point(i, n, b, place, l)
 	clear(f.clusters[i : i+n])
 	for k, v := range b.numbers[:codedProducts] {
@@ -70,7 +70,7 @@ func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
 	}
 }
 
-func (f *batch) point(i, n int, b *block, place int, l *layout) {
+func (f *listedRows) point(i, n int, b *codeBlock, place int, l *layout) {
 	for k, words := range l.parts[:l.count] {
 		for j, rows := 0, b.words[k][place*words:][:n*words]; j < n; j++ {
 			f.list[k][i+j] = (*byte)(unsafe.Pointer(&rows[j*words]))
@@ -78,7 +78,7 @@ func (f *batch) point(i, n int, b *block, place int, l *layout) {
 	}
 }
 
-func (f *batch) multiply(x *rounded, n int) {
+func (f *listedRows) multiply(x *rounded, n int) {
 	f.multiplyPart(f.products[:], &x.parts[0], 0, n)
 	for k := 1; k < len(x.parts); k++ {
 		var products [fewRows]float32
@@ -87,7 +87,7 @@ func (f *batch) multiply(x *rounded, n int) {
 	}
 }
 
-func (f *batch) multiplyPart(dst []float32, x *roundedPart, k, n int) {
+func (f *listedRows) multiplyPart(dst []float32, x *roundedPart, k, n int) {
 	list := f.list[k][:]
 	if !scan.Listed() {
 		for i := range n {
@@ -104,7 +104,7 @@ func (f *batch) multiplyPart(dst []float32, x *roundedPart, k, n int) {
 	vecmath.Scale(dst[:n], x.scale)
 }
 
-func (q *quantiser[T]) multiplyShifted(f *batch, x *Query, n int) {
+func (q *quantiser[T]) multiplyShifted(f *listedRows, x *Query, n int) {
 	for from, to := 0, 0; from < n; from = to {
 		one := x.roundedOf(q.shiftOf(x, int(f.clusters[from])))
 		for to++; to < n && x.roundedOf(q.shiftOf(x, int(f.clusters[to]))) == one; {

@@ -6,20 +6,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-type candidate struct {
+type scoredRow struct {
 	score   float64
 	row     int
 	product float32 // sᵀp/‖q‖, if the score is an estimate
 }
 
-func (a candidate) worse(b candidate) bool {
+func (a scoredRow) worse(b scoredRow) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }
 
 // keep adds c to a list of the best k candidates and up to k others, unless k candidates rank above
 // c, and returns the list. If the list has k candidates or more, the candidate k−1 is the worst of
 // k: candidates that rank below it are not among the best k.
-func keep(list []candidate, c candidate, k int) []candidate {
+func keep(list []scoredRow, c scoredRow, k int) []scoredRow {
 	n := len(list)
 	if n >= k && c.worse(list[k-1]) {
 		return list
@@ -33,7 +33,7 @@ func keep(list []candidate, c candidate, k int) []candidate {
 
 // cut returns the best k candidates of a list, the worst of them last, or the list if it is
 // shorter.
-func cut(list []candidate, k int) []candidate {
+func cut(list []scoredRow, k int) []scoredRow {
 	if len(list) < k {
 		return list
 	}
@@ -76,7 +76,7 @@ func cut(list []candidate, k int) []candidate {
 
 // ordered returns the indices of a list, in the lower 32 bits of keys. A list of many candidates is
 // sorted by scores rounded to float32, the best first. The result and other memory are in keys.
-func ordered(keys []uint64, list []candidate) (order, all []uint64) {
+func ordered(keys []uint64, list []scoredRow) (order, all []uint64) {
 	n := len(list)
 	keys = scratch.Resize(keys, 2*n)
 	order, other := keys[:n], keys[n:]

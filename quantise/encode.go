@@ -114,10 +114,10 @@ type encoder[T dense.Float] struct {
 	x       dense.Matrix[T]   // the rows
 	shifted scratch.Buffer[T] // x − c, with centres
 	rotated scratch.Buffer[T]
-	about   []uint32 // the clusters of the rows, with centres
-	codes   []uint8  // of one row
-	digits  []uint8  // of one row in one part, with bands
-	sums    []sums   // of one row, with bands
+	about   []uint32   // the clusters of the rows, with centres
+	codes   []uint8    // of one row
+	digits  []uint8    // of one row in one part, with bands
+	sums    []bandSums // of one row, with bands
 
 	row    []uint64 // the code of one row
 	labels []uint32 // of EncodeBytes

@@ -88,7 +88,7 @@ func (q *quantiser[T]) EstimateBytes(dst []Estimate, query *Query, page []byte) 
 	return nil
 }
 
-func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
+func (q *quantiser[T]) addBytes(f *listedRows, page []byte, first int) error {
 	size := q.rowBytes()
 	inPlace := scan.Listed()
 	if !inPlace {
@@ -132,7 +132,7 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 	return nil
 }
 
-func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
+func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *listedRows) {
 	if q.centres == nil {
 		f.multiply(&x.rounded, len(dst))
 	} else {
@@ -141,7 +141,7 @@ func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 	q.estimateProducts(dst, x, f)
 }
 
-func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
+func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *listedRows) {
 	if q.centres == nil && x.z == 0 && x.norm > 0 {
 		x.estimatePlain(dst, f)
 		return
@@ -153,7 +153,7 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 }
 
 // estimatePlain is estimate without centres and bounds.
-func (x *Query) estimatePlain(dst []Estimate, f *batch) {
+func (x *Query) estimatePlain(dst []Estimate, f *listedRows) {
 	square, rounding := float64(x.norm*x.norm), float64(x.rounding*x.rounding)
 	for i := range dst {
 		norm, ratio, variance := float64(f.columns[norms][i]), float64(f.columns[ratios][i]), float64(f.columns[variances][i])

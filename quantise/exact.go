@@ -17,7 +17,7 @@ const readRows = 64
 func (s *search[T]) readExact(hits [][]Hit) error {
 	s.run()
 	for _, x := range s.queries {
-		x.exact, x.least, x.best = x.exact[:0], candidate{score: math.Inf(1)}, cut(x.best, x.k)
+		x.exact, x.least, x.best = x.exact[:0], scoredRow{score: math.Inf(1)}, cut(x.best, x.k)
 		if err := s.read(x, *vectorOf[T](x.Query), x.best); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *search[T]) readExact(hits [][]Hit) error {
 // readPossible reads the rows of x.possible whose upper bounds are not worse than the worst exact
 // value.
 func (s *search[T]) readPossible(x *ranking, y []T) error {
-	slices.SortFunc(x.possible, func(a, b candidate) int {
+	slices.SortFunc(x.possible, func(a, b scoredRow) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
 	for left := x.possible; len(left) > 0 && !left[0].worse(x.least); {
@@ -68,7 +68,7 @@ func (s *search[T]) readPossible(x *ranking, y []T) error {
 }
 
 // least returns the worst of k exact rows, with the score that Query.score estimates.
-func (s *search[T]) least(x *ranking, y []T) candidate {
+func (s *search[T]) least(x *ranking, y []T) scoredRow {
 	worst, norm := x.exact[x.k-1], math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
 	case s.q.centres != nil:
@@ -80,14 +80,14 @@ func (s *search[T]) least(x *ranking, y []T) candidate {
 	return worst
 }
 
-func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
+func (s *search[T]) read(x *ranking, y []T, some []scoredRow) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
 	if len(some) == 0 {
 		return nil
 	}
-	slices.SortFunc(some, func(a, b candidate) int { return cmp.Compare(a.row, b.row) })
+	slices.SortFunc(some, func(a, b scoredRow) int { return cmp.Compare(a.row, b.row) })
 	s.rowIDs = s.rowIDs[:0]
 	for _, c := range some {
 		s.rowIDs = append(s.rowIDs, c.row)
@@ -103,7 +103,7 @@ func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 		if value != value || math.IsInf(value, 0) {
 			return fmt.Errorf("quantise: row %d that Rows read holds NaN or ±Inf, or overflows", c.row)
 		}
-		x.exact = keep(x.exact, candidate{score: value, row: c.row}, x.k)
+		x.exact = keep(x.exact, scoredRow{score: value, row: c.row}, x.k)
 	}
 	x.exact = cut(x.exact, x.k)
 	return nil

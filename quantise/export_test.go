@@ -108,7 +108,7 @@ func Expected(public Quantiser[float64], x, y []float64) (mean float64) {
 	turn := func(v []float64) []float64 {
 		return q.rotation.Apply(dense.Matrix[float64]{}, dense.Of(1, len(v), v)).Data
 	}
-	u, v, all := turn(x), turn(y), make([]sums, len(q.bands.list))
+	u, v, all := turn(x), turn(y), make([]bandSums, len(q.bands.list))
 	writeBands(make([]uint8, len(x)), all, q.bands, u, floats.Norm(u, 2))
 	ratio, at := q.bands.ratio(all), 0
 	for k, b := range q.bands.list {

@@ -20,7 +20,7 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
 	}
-	f, err := archive.Read[float64, file](r, "quantise", fileName)
+	f, err := archive.Read[float64, codesFile](r, "quantise", fileName)
 	return open[T](f, err)
 }
 
@@ -29,14 +29,14 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 // memory-mapped files. The argument data of View must not change and must stay mapped while the
 // Codes are in use. View reads all bytes of data once to check the file.
 func View[T dense.Float](data []byte) (Codes[T], error) {
-	f, err := archive.View[float64, file](data, "quantise", fileName)
+	f, err := archive.View[float64, codesFile](data, "quantise", fileName)
 	return open[T](f, err)
 }
 
 const fileName = "codes"
 
 // Rows are sorted by cluster, and then by number. The columns that the layout lacks are nil.
-type file struct {
+type codesFile struct {
 	recipe
 	Order  int      // the number of rotated coordinates
 	Labels []uint32 // with centres: the clusters of the rows, in the order of their numbers
@@ -46,7 +46,7 @@ type file struct {
 	Words []uint64 // one part of all rows after the other
 }
 
-func (f *file) columns() [columns]*[]float32 {
+func (f *codesFile) columns() [columns]*[]float32 {
 	return [columns]*[]float32{&f.Norms, &f.Ratios, &f.Variances, &f.CentreProducts, &f.CodedProducts}
 }
 
@@ -55,7 +55,7 @@ func (c *codes[T]) Write(w io.Writer) error {
 		return errNil("w")
 	}
 	all, q := c.rows(), c.q
-	f := file{recipe: recipe{Options: q.options, D: q.in, Seed: q.seed[:]}, Order: q.out}
+	f := codesFile{recipe: recipe{Options: q.options, D: q.in, Seed: q.seed[:]}, Order: q.out}
 	if q.spectrum != nil {
 		f.Learned = []spectrum{*q.spectrum}
 	}
@@ -73,12 +73,12 @@ func (c *codes[T]) Write(w io.Writer) error {
 	}
 	for k, column := range f.columns() {
 		if q.has[k] {
-			*column = gather(all, 1, func(b *block) []float32 { return b.numbers[k] })
+			*column = gather(all, 1, func(b *codeBlock) []float32 { return b.numbers[k] })
 		}
 	}
 	var parts [][]uint64
 	for k, words := range q.parts[:q.count] {
-		parts = append(parts, gather(all, words, func(b *block) []uint64 { return b.words[k] }))
+		parts = append(parts, gather(all, words, func(b *codeBlock) []uint64 { return b.words[k] }))
 	}
 	f.Words = joined(parts)
 	return archive.Write[float64](w, "quantise", fileName, f)
@@ -86,7 +86,7 @@ func (c *codes[T]) Write(w io.Writer) error {
 
 // gather returns the elements of all rows, of which a row has width. It copies the elements of
 // several blocks.
-func gather[E any](all *rows, width int, of func(b *block) []E) []E {
+func gather[E any](all *rows, width int, of func(b *codeBlock) []E) []E {
 	var parts [][]E
 	for _, c := range all.clusters {
 		for k, b := range c.blocks {
@@ -108,7 +108,7 @@ func joined[E any](parts [][]E) []E {
 
 // open returns the codes of a file, or err if it is not nil. It checks the rows before it draws a
 // rotation, which takes memory.
-func open[T dense.Float](f file, err error) (Codes[T], error) {
+func open[T dense.Float](f codesFile, err error) (Codes[T], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func open[T dense.Float](f file, err error) (Codes[T], error) {
 	return q.codesOf(r), nil
 }
 
-func (f *file) rows() (*rows, error) {
+func (f *codesFile) rows() (*rows, error) {
 	l, err := f.layout()
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (f *file) rows() (*rows, error) {
 			return nil, fmt.Errorf("quantise: row %d has centre %d of %d", i, label, l.clusters-1)
 		}
 	}
-	b, words := &block{size: n}, f.Words
+	b, words := &codeBlock{size: n}, f.Words
 	for k, each := range l.parts[:l.count] {
 		b.words[k], words = words[:n*each], words[n*each:]
 	}
@@ -172,11 +172,11 @@ func (f *file) rows() (*rows, error) {
 	return rowsOf(b, f.Labels, l), nil
 }
 
-func rowsOf(b *block, labels []uint32, l layout) *rows {
+func rowsOf(b *codeBlock, labels []uint32, l layout) *rows {
 	r := &rows{n: b.size, clusters: make([]cluster, l.clusters)}
 	if !l.centred() {
 		if b.size > 0 {
-			r.clusters[0] = cluster{b.size, []*block{b}}
+			r.clusters[0] = cluster{b.size, []*codeBlock{b}}
 		}
 		return r
 	}
@@ -191,7 +191,7 @@ func rowsOf(b *block, labels []uint32, l layout) *rows {
 		at[k] = sum
 		sum += n
 		if n > 0 {
-			r.clusters[k] = cluster{n, []*block{b.cut(at[k], sum, 0, l)}}
+			r.clusters[k] = cluster{n, []*codeBlock{b.cut(at[k], sum, 0, l)}}
 		}
 	}
 	for i, label := range labels {
@@ -202,7 +202,7 @@ func rowsOf(b *block, labels []uint32, l layout) *rows {
 	return r
 }
 
-func (f *file) layout() (l layout, err error) {
+func (f *codesFile) layout() (l layout, err error) {
 	if len(f.Learned) == 0 {
 		opts, err := f.Options.check()
 		if err != nil {
@@ -228,7 +228,7 @@ func (f *file) layout() (l layout, err error) {
 	return l, nil
 }
 
-func (f *file) used(l layout) []uint64 {
+func (f *codesFile) used(l layout) []uint64 {
 	used := make([]uint64, l.words)
 	if len(f.Learned) == 0 {
 		scan.Pack(used, slices.Repeat([]uint8{uint8(1<<l.width - 1)}, l.elements), l.width)
@@ -240,7 +240,7 @@ func (f *file) used(l layout) []uint64 {
 }
 
 // check returns an error unless Append can have written b.
-func (f *file) check(b *block, l layout) error {
+func (f *codesFile) check(b *codeBlock, l layout) error {
 	for k, all := range b.numbers {
 		for i, v := range all {
 			if !column(k).allows(v) {

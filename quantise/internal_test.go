@@ -17,7 +17,7 @@ import (
 )
 
 // better compares candidates, the best first.
-func better(a, b candidate) int {
+func better(a, b scoredRow) int {
 	if b.worse(a) {
 		return -1
 	}
@@ -32,9 +32,9 @@ func TestKeep(t *testing.T) {
 		for _, k := range []int{1, 2, 3, 7, 100, 1000} {
 			for _, distinct := range []int{1, 3, 1 << 30} {
 				for _, order := range []string{"random", "ascending", "descending"} {
-					all := make([]candidate, n)
+					all := make([]scoredRow, n)
 					for i := range all {
-						all[i] = candidate{score: float64(r.IntN(distinct)), row: i}
+						all[i] = scoredRow{score: float64(r.IntN(distinct)), row: i}
 					}
 					want := slices.SortedFunc(slices.Values(all), better)
 					want = want[:min(k, n)]
@@ -42,11 +42,11 @@ func TestKeep(t *testing.T) {
 					case "random":
 						r.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
 					case "ascending":
-						slices.SortFunc(all, func(a, b candidate) int { return better(b, a) })
+						slices.SortFunc(all, func(a, b scoredRow) int { return better(b, a) })
 					case "descending":
 						slices.SortFunc(all, better)
 					}
-					var list []candidate
+					var list []scoredRow
 					for i, c := range all {
 						list = keep(list, c, k)
 						require.Less(t, len(list), 2*k+1)
@@ -136,9 +136,9 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 	var want [3][m][]int
 	for by := range want {
 		for i := range m {
-			all := make([]candidate, n)
+			all := make([]scoredRow, n)
 			for j := range all {
-				all[j] = candidate{score: exactly(Measure(by), x.Row(j), queries.Row(i)), row: j}
+				all[j] = scoredRow{score: exactly(Measure(by), x.Row(j), queries.Row(i)), row: j}
 			}
 			slices.SortFunc(all, better)
 			for _, c := range all[:k] {

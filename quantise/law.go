@@ -7,7 +7,7 @@ type numbers struct {
 	norm, ratio, variance, centreProduct, codedProduct float64
 }
 
-func (b *block) numbersAt(i int) numbers {
+func (b *codeBlock) numbersAt(i int) numbers {
 	var all [columns]float32
 	for k, v := range b.numbers {
 		if v != nil {

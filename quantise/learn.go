@@ -297,7 +297,7 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 		at += b.Size
 	}
 	b := bandsOf(s.Bands)
-	codes, all, each := make([]uint8, y.Cols), make([]sums, len(s.Bands)), 1/float64(y.Rows)
+	codes, all, each := make([]uint8, y.Cols), make([]bandSums, len(s.Bands)), 1/float64(y.Rows)
 	noises, biases, square := make([]float64, len(s.Bands)), make([]float64, len(s.Bands)), 0.0
 	for i := range y.Rows {
 		writeBands(codes, all, b, y.Row(i), 1)
@@ -327,7 +327,7 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 // findStep sets Step and Unit. whole reports whether y has all coordinates of the rows.
 func (b *band) findStep(y dense.Matrix[float64], whole bool) {
 	n := 1 << (b.Bits - 1)
-	codes, all, best := make([]uint8, b.Size), make([]sums, 1), 0.0
+	codes, all, best := make([]uint8, b.Size), make([]bandSums, 1), 0.0
 	middle := math.Sqrt(b.Share / float64(b.Size))
 	b.Step, b.Unit = middle, middle // if the rows have nothing in the band
 	try := func(step float64) {

@@ -71,7 +71,7 @@ func (p *scanner) multiply(dst []float32, some []*rounded, tiles [mostParts][]ui
 }
 
 func (s *search[T]) multiplyListed(p *scanner, x *rounded, dst []float32) {
-	f := &p.batch
+	f := &p.listedRows
 	if !p.few {
 		for i := 0; i < len(dst); i += fewRows {
 			n := min(fewRows, len(dst)-i)

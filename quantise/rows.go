@@ -22,7 +22,7 @@ const labelled = 1 << 12
 // for more rows.
 type cluster struct {
 	n      int
-	blocks []*block
+	blocks []*codeBlock
 }
 
 type column int
@@ -37,9 +37,9 @@ const (
 	columns
 )
 
-// block is contiguous memory of rows, which never moves. Append alone uses places beyond the
+// codeBlock is contiguous memory of rows, which never moves. Append alone uses places beyond the
 // published rows.
-type block struct {
+type codeBlock struct {
 	first, size int                 // rows of the cluster before the block; places
 	words       [mostParts][]uint64 // of each part of the rows
 	numbers     [columns][]float32  // nil for the columns that the layout lacks
@@ -106,8 +106,8 @@ func (l layout) check(n, more int) error {
 	return nil
 }
 
-func newBlock(first, size int, l layout) *block {
-	b := &block{first: first, size: size}
+func newBlock(first, size int, l layout) *codeBlock {
+	b := &codeBlock{first: first, size: size}
 	for k, words := range l.parts[:l.count] {
 		b.words[k] = make([]uint64, size*words)
 	}
@@ -141,8 +141,8 @@ func (r cluster) with(more int, l layout) cluster {
 }
 
 // cut returns places [lo, hi) as a block, which begins at a place of the cluster.
-func (b *block) cut(lo, hi, first int, l layout) *block {
-	c := &block{first: first, size: hi - lo}
+func (b *codeBlock) cut(lo, hi, first int, l layout) *codeBlock {
+	c := &codeBlock{first: first, size: hi - lo}
 	for k, words := range l.parts[:l.count] {
 		c.words[k] = b.words[k][lo*words : hi*words]
 	}
@@ -213,7 +213,7 @@ func (r *rows) labelled(more []uint32) []*[labelled]uint32 {
 	return labels
 }
 
-func (r *rows) locate(id int) (b *block, place, cluster int) {
+func (r *rows) locate(id int) (b *codeBlock, place, cluster int) {
 	cluster = r.label(id)
 	l := &r.clusters[cluster]
 	place = l.before(id)
@@ -223,28 +223,28 @@ func (r *rows) locate(id int) (b *block, place, cluster int) {
 	return b, place - b.first, cluster
 }
 
-func (b *block) id(i int) int {
+func (b *codeBlock) id(i int) int {
 	if b.ids == nil {
 		return b.first + i
 	}
 	return int(b.ids[i])
 }
 
-func (b *block) setRow(i int, row []uint64, l *layout) {
+func (b *codeBlock) setRow(i int, row []uint64, l *layout) {
 	for k, words := range l.parts[:l.count] {
 		copy(b.words[k][i*words:][:words], row)
 		row = row[words:]
 	}
 }
 
-func (b *block) row(dst []uint64, i int, l *layout) []uint64 {
+func (b *codeBlock) row(dst []uint64, i int, l *layout) []uint64 {
 	for k, words := range l.parts[:l.count] {
 		dst = append(dst, b.words[k][i*words:][:words]...)
 	}
 	return dst
 }
 
-func (b *block) copyRow(i int, other *block, from int, l layout) {
+func (b *codeBlock) copyRow(i int, other *codeBlock, from int, l layout) {
 	for k, words := range l.parts[:l.count] {
 		copy(b.words[k][i*words:][:words], other.words[k][from*words:])
 	}
@@ -281,7 +281,7 @@ func (r *rows) room(n int, labels []uint32, l layout) *room {
 	return m
 }
 
-func (m *room) slot(i int) (b *block, at int) {
+func (m *room) slot(i int) (b *codeBlock, at int) {
 	c, place := &m.next.clusters[0], m.first+i
 	if m.labels != nil {
 		c, place = &m.next.clusters[m.labels[i]], m.places[i]

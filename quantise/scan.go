@@ -45,24 +45,24 @@ type ranking struct {
 	common *rounded
 	k      int // number of rows to find
 	mu     sync.Mutex
-	best   []candidate   // the result of keep for the best rows
+	best   []scoredRow   // the result of keep for the best rows
 	worst  atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
 
 	// With SearchOptions.Rows:
-	exact []candidate // the best k rows by exact values
-	least candidate   // the worst row in exact
+	exact []scoredRow // the best k rows by exact values
+	least scoredRow   // the worst row in exact
 	// rows outside best whose upper bounds are not worse than least; their scores are the bounds
-	possible []candidate
+	possible []scoredRow
 	zExact   float64 // the number of standard errors of an upper bound
 
 	clusters []bool // the clusters to scan; none means all
-	chosen   []candidate
+	chosen   []scoredRow
 }
 
 // blockRange is the rows in places [lo, hi) of a block. A goroutine scans one blockRange at a time.
 type blockRange struct {
 	cluster int
-	b       *block
+	b       *codeBlock
 	lo, hi  int
 }
 
@@ -175,13 +175,13 @@ type scanner struct {
 
 	partial [group * chunkRows]float32 // the products of a part of the rows, with bands
 
-	batch
+	listedRows
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
 	scores   [chunkRows]float32
 	factors  [chunkRows]float32 // the score is factor·product + …
 	squares  [chunkRows]float32 // ‖x−c‖², or ‖c‖² − ‖x‖² for cosines with centres
 
-	best, possible [][]candidate // of each query, in the whole blockRange
+	best, possible [][]scoredRow // of each query, in the whole blockRange
 }
 
 func (s *search[T]) Piece(i int) {
@@ -285,7 +285,7 @@ func (s *search[T]) largestBias(p *scanner) float64 {
 	return biasBounds[k]
 }
 
-func (x *ranking) merge(best, possible []candidate) {
+func (x *ranking) merge(best, possible []scoredRow) {
 	if len(best) == 0 && len(possible) == 0 {
 		return
 	}

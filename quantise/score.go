@@ -131,7 +131,7 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 			continue
 		}
 		id := p.b.id(p.lo + i)
-		c := candidate{score, id, products[i]}
+		c := scoredRow{score, id, products[i]}
 		if len(best) >= x.k && c.worse(best[x.k-1]) || !s.accepts(id) {
 			continue
 		}
@@ -158,7 +158,7 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22, one.biasOf(n.ratio))
 		high := withRoundings(one.upperCosine(x.cosine(to, products[i], &n)+rounding, law))
 		id := p.b.id(p.lo + i)
-		c := candidate{score: x.upperScore(to, &n, high), row: id}
+		c := scoredRow{score: x.upperScore(to, &n, high), row: id}
 		if !c.worse(x.least) && !x.found(c.row) && s.accepts(id) {
 			p.possible[x.index] = append(p.possible[x.index], c)
 		}
@@ -179,7 +179,7 @@ func (p *scanner) next(i int, limit float32) int {
 }
 
 func (x *ranking) found(row int) bool {
-	_, ok := slices.BinarySearchFunc(x.best, row, func(c candidate, row int) int { return cmp.Compare(c.row, row) })
+	_, ok := slices.BinarySearchFunc(x.best, row, func(c scoredRow, row int) int { return cmp.Compare(c.row, row) })
 	return ok
 }
 

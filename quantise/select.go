@@ -100,7 +100,7 @@ func (s *search[T]) chooseCentres(x *ranking) {
 		case s.by == Cosine && c.square > 0:
 			product /= math.Sqrt(c.square)
 		}
-		x.chosen = keep(x.chosen, candidate{score: product, row: i}, wanted)
+		x.chosen = keep(x.chosen, scoredRow{score: product, row: i}, wanted)
 	}
 	x.clusters = append(x.clusters, make([]bool, len(s.q.centres))...)
 	x.clusters[0] = true

@@ -29,12 +29,12 @@ func (c *codes[T]) Within(ctx context.Context, query *Query, limit float64, o Se
 	s.ctx, s.options, s.secondPass = ctx, o, true
 	s.addQuery(query, 1)
 	x := s.queries[0]
-	x.zExact, x.least = query.z, candidate{score: query.leastScore(limit, c.q.centres != nil), row: math.MaxInt}
+	x.zExact, x.least = query.z, scoredRow{score: query.leastScore(limit, c.q.centres != nil), row: math.MaxInt}
 	s.run()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(x.possible, func(a, b candidate) int { return cmp.Compare(a.row, b.row) })
+	slices.SortFunc(x.possible, func(a, b scoredRow) int { return cmp.Compare(a.row, b.row) })
 	hits := make([]Hit, len(x.possible))
 	if o.Rows != nil {
 		x.exact, x.k = x.exact[:0], len(hits)

@@ -44,11 +44,11 @@ func TestLawOfBoxes(t *testing.T) {
 	x.Row(1)[1] += 0.05 // a pair with few thresholds between
 	for _, features := range []int{4, 5, 24, 150} {
 		var values, errors [4][]float64
-		var law mse.Estimate
+		var law mse.Errors
 		src := densetest.Source(uint64(features))
 		for range draws {
 			m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: features, Src: src}, nil))
-			law, _ = m.(mse.Lawful).Law().Estimate()
+			law, _ = m.(mse.Lawful).Law().Errors()
 			phi := m.Transform(dense.Matrix[float64]{}, x)
 			for p := range values {
 				dot, truth := 0.0, k.Eval(x.Row(2*p), x.Row(2*p+1))

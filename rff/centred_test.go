@@ -147,8 +147,8 @@ func TestLawsOfCentredMaps(t *testing.T) {
 	factor := math.Exp(scaleOf * (floats.Dot(x, c) + floats.Dot(b, y) - floats.Dot(b, c)))
 	for name, phi := range softmaxMaps[float64](t, m, d) {
 		centred := must.Have(rff.Centred(phi, b, c))
-		law := func(m rff.Map[float64]) mse.Estimate {
-			e, ok := m.(mse.Lawful).Law().Estimate()
+		law := func(m rff.Map[float64]) mse.Errors {
+			e, ok := m.(mse.Lawful).Law().Errors()
 			require.True(t, ok, name)
 			return e
 		}

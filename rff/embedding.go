@@ -189,12 +189,13 @@ func spectralMap[T dense.Float](s spectralRecipe) (Map[T], error) {
 type embedding[T dense.Float] struct {
 	blockwise[T, embeddingSpace]
 	points       kernels.Fixed
-	coefficients []columns
+	coefficients []coefficientColumns
 	tolerance    float64
 }
 
-// columns are columns of the coefficients from first on, without the last rows that are zero.
-type columns struct {
+// coefficientColumns are columns of the coefficients from first on, without the last rows that are
+// zero.
+type coefficientColumns struct {
 	first  int
 	packed matmul.Packed[float64]
 }
@@ -218,13 +219,13 @@ func newEmbedding[T dense.Float](name string, k kernels.Kernel, points, c dense.
 	e := &embedding[T]{points: prepared, tolerance: tolerance}
 	e.frame = frame{name: fmt.Sprintf("%s(%v)", name, k), in: points.Cols, out: c.Cols, kernel: k, recipe: recipe}
 	e.rows, e.transform = blockRows, e.block
-	e.coefficients = make([]columns, 0, (c.Cols+columnsAtOnce-1)/columnsAtOnce)
+	e.coefficients = make([]coefficientColumns, 0, (c.Cols+columnsAtOnce-1)/columnsAtOnce)
 	for first := 0; first < c.Cols; first += columnsAtOnce {
 		part := c.ColRange(first, min(first+columnsAtOnce, c.Cols))
 		for part.Rows > 1 && isZero(part.Row(part.Rows-1)) {
 			part = part.RowRange(0, part.Rows-1)
 		}
-		e.coefficients = append(e.coefficients, columns{first: first})
+		e.coefficients = append(e.coefficients, coefficientColumns{first: first})
 		matmul.Pack(&e.coefficients[len(e.coefficients)-1].packed, part)
 	}
 	return e, nil

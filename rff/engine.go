@@ -24,9 +24,9 @@ type engine[T dense.Float] struct {
 	recipe  drawn[T]            // what Write stores; without a Spec for New
 	w       orf.Projection[T]   // nil for a map without frequencies
 	tiler   projection.Tiler[T] // w, or nil if rows must be whole
-	rows    mse.Rows            // of the frequencies that Draw was given
+	rows    mse.Frequencies     // of the frequencies that Draw was given
 	in, out int
-	passes  *pool.Of[pass[T]]
+	passes  *pool.Of[transformRun[T]]
 }
 
 // rowFunc replaces the projections φ[from:to] of the point x by features.
@@ -70,7 +70,7 @@ func (e engine[T]) over(w orf.Projection[T], per int) (engine[T], error) {
 }
 
 func (e engine[T]) of(in, out int) engine[T] {
-	e.in, e.out, e.passes = in, out, new(pool.Of[pass[T]])
+	e.in, e.out, e.passes = in, out, new(pool.Of[transformRun[T]])
 	return e
 }
 
@@ -96,31 +96,32 @@ func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
 	p := e.passes.Get()
-	*p = pass[T]{engine: e, dst: dst, x: x, row: row}
+	*p = transformRun[T]{engine: e, dst: dst, x: x, row: row}
 	if e.tiler != nil {
 		e.tiler.ProjectTiles(dst.ColRange(0, e.frequencies()), x, p)
 	} else {
 		parallel.Do((x.Rows+blockRows-1)/blockRows, p)
 	}
-	*p = pass[T]{}
+	*p = transformRun[T]{}
 	e.passes.Put(p)
 	return dst
 }
 
-// pass is one run of an engine: the epilogue of a projection by tiles, or the task of blocks.
-type pass[T dense.Float] struct {
+// transformRun is one run of an engine: the epilogue of a projection by tiles, or the task of
+// blocks.
+type transformRun[T dense.Float] struct {
 	engine[T]
 	dst, x dense.Matrix[T]
 	row    rowFunc[T]
 }
 
-func (p *pass[T]) Finish(lo, hi, from, to int) {
+func (p *transformRun[T]) Finish(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		p.row(p.dst.Row(i), p.x.Row(i), from, to)
 	}
 }
 
-func (p *pass[T]) Piece(i int) {
+func (p *transformRun[T]) Piece(i int) {
 	lo := i * blockRows
 	hi := min(lo+blockRows, p.x.Rows)
 	m := p.frequencies()

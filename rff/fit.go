@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// fit holds the moments of queries x and keys y times √scale, for the FAVOR# maps.
-type fit struct {
+// queryKeyMoments holds the moments of queries x and keys y times √scale, for the FAVOR# maps.
+type queryKeyMoments struct {
 	d                  int
 	queries, keys      *mat.SymDense // E[xxᵀ], E[yyᵀ]
 	meanQuery, meanKey []float64
@@ -23,7 +23,7 @@ type fit struct {
 	queryCount, keyCount int
 }
 
-func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
+func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*queryKeyMoments, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
 	if err := limit.Memory[float64](d, d); err != nil {
 		return nil, fmt.Errorf("rff: the second moments of points of R^%d: %w", d, err)
 	}
-	f := &fit{d: d, queryCount: x.Rows, keyCount: y.Rows}
+	f := &queryKeyMoments{d: d, queryCount: x.Rows, keyCount: y.Rows}
 	var err error
 	if f.queries, f.meanQuery, err = secondMoments("x", x, scale); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64)
 }
 
 // sum returns E[(x+y)(x+y)ᵀ] for x and y that are drawn independently.
-func (f *fit) sum() *mat.SymDense {
+func (f *queryKeyMoments) sum() *mat.SymDense {
 	m := mat.NewSymDense(f.d, nil)
 	m.AddSym(f.queries, f.keys)
 	for i := range f.d {
@@ -76,7 +76,7 @@ func (f *fit) sum() *mat.SymDense {
 }
 
 // squares is E‖Px‖² + E‖P^(−ᵀ)y‖², to which damping adds 2·E[x]ᵀE[y].
-func (f *fit) damping(squares float64) float64 {
+func (f *queryKeyMoments) damping(squares float64) float64 {
 	for j, v := range f.meanQuery {
 		squares += 2 * v * f.meanKey[j]
 	}
@@ -84,7 +84,7 @@ func (f *fit) damping(squares float64) float64 {
 }
 
 // balance returns the ψ of SADERF and the argument of damping.
-func (f *fit) balance() (psi []float64, squares float64) {
+func (f *queryKeyMoments) balance() (psi []float64, squares float64) {
 	psi = make([]float64, f.d)
 	for j := range psi {
 		x, y := f.queries.At(j, j), f.keys.At(j, j)
@@ -98,7 +98,7 @@ func (f *fit) balance() (psi []float64, squares float64) {
 }
 
 // axes returns the damping of SDERF and the orthogonal matrix of its axes.
-func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
+func (f *queryKeyMoments) axes() (damping []float64, q *mat.Dense, err error) {
 	var moments mat.EigenSym
 	if !moments.Factorize(f.sum(), true) {
 		return nil, nil, errNotConverged
@@ -120,7 +120,7 @@ func shrinkage(n, d int) float64 {
 }
 
 // mix returns the Ψ and Ψ^(−ᵀ) of ADERF and the argument of damping.
-func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
+func (f *queryKeyMoments) mix() (query, key *mat.Dense, squares float64, err error) {
 	var mx, my mat.Symmetric = shrunk(f.queries, f.queryCount), shrunk(f.keys, f.keyCount)
 	if n := float64(f.d); mat.Trace(f.queries)/n == 0 || mat.Trace(f.keys)/n == 0 {
 		identity := mat.NewDiagDense(f.d, slices.Repeat([]float64{1}, f.d))

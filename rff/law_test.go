@@ -17,7 +17,7 @@ import (
 
 // errorOf returns the mean squared error of m at x and y by its law, NaN if none is known.
 func errorOf(m rff.Map[float64], x, y []float64) float64 {
-	e, ok := m.(mse.Lawful).Law().Estimate()
+	e, ok := m.(mse.Lawful).Law().Errors()
 	if !ok {
 		return math.NaN()
 	}
@@ -100,7 +100,7 @@ func TestLawsAreOverTheFrequenciesGiven(t *testing.T) {
 		over := func(f rff.Map[float64], err error) {
 			t.Helper()
 			require.NoError(t, err)
-			law, ok := f.(mse.Lawful).Law().Estimate()
+			law, ok := f.(mse.Lawful).Law().Errors()
 			assert.True(t, ok)
 			assert.Contains(t, law.Name, ", "+e.String()+" frequencies")
 		}

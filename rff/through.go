@@ -61,7 +61,7 @@ type complete[T dense.Float] interface {
 }
 
 type always[T dense.Float] interface {
-	residual.Map[T]
+	residual.HasResidual[T]
 	Paired[T]
 	fmt.Stringer
 	mse.Lawful

@@ -143,7 +143,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	if !(p.trace > 0) {
 		return found, 0, &fitError{errors.New("ridge: the features do not vary, which tells nothing of the classes")}
 	}
-	var at fit
+	var at evidenceFit
 	var mixed dense.Matrix[float64]
 	held := s.losses(sums.source, sums.mean)
 	evaluate := func(log float64) float64 {
@@ -227,7 +227,7 @@ type losses struct {
 
 func (l *losses) temperature(g *features.Regression, factor *cholesky.Factor) (beta, loss float64) {
 	parallel.Rows(len(l.labels), predictRows, func(lo, hi int) {
-		r := &features.Rows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
+		r := &features.FeatureRows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
 		for i, c := range l.labels[lo:hi] {
 			r.Y.Set(i, c, 1)
 		}

@@ -97,7 +97,7 @@ func (m *moments) evidenceTerms(o Options) (n, constant float64) {
 	return m.rows - 1, math.Log(m.weight) - m.logWeight
 }
 
-type fit struct {
+type evidenceFit struct {
 	factor       *cholesky.Factor
 	weights      dense.Matrix[float64]
 	noise, prior []float64
@@ -106,7 +106,7 @@ type fit struct {
 }
 
 // at returns the solution for λ = ratio. The next call overwrites its factor, which is in p.work.
-func (p *problem) at(ratio float64) (f fit, err error) {
+func (p *problem) at(ratio float64) (f evidenceFit, err error) {
 	p.work = resize(p.work, p.square.Rows, p.square.Rows)
 	a := p.work
 	for i := range a.Rows {
@@ -114,7 +114,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		a.Row(i)[i] += ratio
 	}
 	if f.factor, err = cholesky.New(p.ctx, a); err != nil {
-		return fit{}, err
+		return evidenceFit{}, err
 	}
 	f.weights = p.cross.Clone()
 	for lo, hi := range interrupt.Ranges(p.ctx, f.weights.Cols, tile) {

@@ -20,10 +20,10 @@ const (
 
 type adder struct {
 	block blockSpace
-	spare []*part
+	spare []*partialMoments
 }
 
-type part struct {
+type partialMoments struct {
 	moments
 	space blockSpace
 }
@@ -36,7 +36,7 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	for lo := 0; lo < r.Len(); {
 		count := together(m, r.Len()-lo)
 		for len(a.spare) < count {
-			p := &part{moments: m.like()}
+			p := &partialMoments{moments: m.like()}
 			if m.single != nil {
 				p.single = newProbes(len(m.mean), 1)
 			}

@@ -29,7 +29,7 @@ type passes interface {
 }
 
 func newPasses[T dense.Float](phi rff.Map[T], rows Rows[T], m *moments, centred bool) passes {
-	r := reader[T]{phi: phi, rows: rows, count: m.n, weight: m.weight, outputs: len(m.targets), mean: m.mean}
+	r := featureReader[T]{phi: phi, rows: rows, count: m.n, weight: m.weight, outputs: len(m.targets), mean: m.mean}
 	if !centred {
 		r.mean = make([]float64, len(m.mean))
 	}
@@ -39,12 +39,12 @@ func newPasses[T dense.Float](phi rff.Map[T], rows Rows[T], m *moments, centred 
 }
 
 //go:noinline
-func passes32(r any) (any, error) { p := r.(reader[float32]); return &p, nil }
+func passes32(r any) (any, error) { p := r.(featureReader[float32]); return &p, nil }
 
 //go:noinline
-func passes64(r any) (any, error) { p := r.(reader[float64]); return &p, nil }
+func passes64(r any) (any, error) { p := r.(featureReader[float64]); return &p, nil }
 
-type reader[T dense.Float] struct {
+type featureReader[T dense.Float] struct {
 	phi     rff.Map[T]
 	rows    Rows[T]
 	count   int       // of rows with a weight
@@ -66,18 +66,18 @@ const rowGrain = 1 << 14
 // not depend on the machine, because the rounding of sums depends on it.
 func rowsOf(width int) int { return max(16, min(256, 1<<22/width)) }
 
-func (o *reader[T]) unit() float64 {
+func (o *featureReader[T]) unit() float64 {
 	if _, double := any(*new(T)).(float64); double {
 		return 0x1p-53
 	}
 	return 0x1p-24
 }
 
-func (o *reader[T]) Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error {
+func (o *featureReader[T]) Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error {
 	return o.pass(ctx, dst, v, wide, nil)
 }
 
-func (o *reader[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill func(u, phi dense.Matrix[float64], weights []float64)) error {
+func (o *featureReader[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill func(u, phi dense.Matrix[float64], weights []float64)) error {
 	wide = wide || o.unit() == 0x1p-53
 	scales := o.begin(sum, v, wide)
 	count, most := 0, rowsOf(len(o.mean))
@@ -139,7 +139,7 @@ func (o *reader[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide
 
 // begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns
 // of V by the powers of two that it returns, so that T can represent them.
-func (o *reader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
+func (o *featureReader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := slices.Repeat([]float64{1}, v.Cols)
 	for i := range sum.Rows {
 		clear(sum.Row(i))
@@ -171,7 +171,7 @@ func (o *reader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 }
 
 // A row of weight 0 becomes zeros, because its features may be infinite.
-func (o *reader[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
+func (o *featureReader[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	to, double := any(phi).(dense.Matrix[float64])
 	if !double {
 		o.centred.Shape(phi.Rows, phi.Cols)
@@ -193,7 +193,7 @@ func (o *reader[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 }
 
 // recentre subtracts W·δδᵀV, δ = φ̄ − T(φ̄), for the rounding of the mean.
-func (o *reader[T]) recentre(sum, v dense.Matrix[float64]) {
+func (o *featureReader[T]) recentre(sum, v dense.Matrix[float64]) {
 	shares := make([]float64, v.Cols)
 	for f, m := range o.mean {
 		delta := m - float64(o.shift[f])

@@ -67,7 +67,7 @@ func readFile(fsys fs.FS, name string) (*File, error) {
 		return nil, fmt.Errorf("safetensors: %w", err)
 	}
 	defer file.Close()
-	f, err := parse(reader{file})
+	f, err := parse(streamSource{file})
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: %s: %w", name, err)
 	}

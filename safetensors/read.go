@@ -28,13 +28,13 @@ func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")
 	}
-	return open(reader{r})
+	return open(streamSource{r})
 }
 
 // View reads a safetensors file in memory, such as a memory-mapped file, and copies only the
 // header: the Data of each tensor is a slice of the argument data. If data is a memory-mapped file,
 // do not use the tensors after data is unmapped.
-func View(data []byte) (*File, error) { return open(&view{data}) }
+func View(data []byte) (*File, error) { return open(&bytesSource{data}) }
 
 func open(s source) (*File, error) {
 	f, err := parse(s)
@@ -44,9 +44,9 @@ func open(s source) (*File, error) {
 	return f, nil
 }
 
-type view struct{ rest []byte }
+type bytesSource struct{ rest []byte }
 
-func (v *view) take(n int) ([]byte, error) {
+func (v *bytesSource) take(n int) ([]byte, error) {
 	m, err := n, error(nil)
 	if n > len(v.rest) {
 		m, err = len(v.rest), io.ErrUnexpectedEOF
@@ -56,7 +56,7 @@ func (v *view) take(n int) ([]byte, error) {
 	return data, err
 }
 
-func (v *view) end() error {
+func (v *bytesSource) end() error {
 	if len(v.rest) > 0 {
 		return errTrailing
 	}
@@ -72,9 +72,9 @@ type source interface {
 
 var errTrailing = errors.New("bytes follow the last tensor")
 
-type reader struct{ io.Reader }
+type streamSource struct{ io.Reader }
 
-func (r reader) end() error {
+func (r streamSource) end() error {
 	switch n, err := io.ReadFull(r, make([]byte, 1)); {
 	case n > 0:
 		return errTrailing
@@ -127,7 +127,7 @@ func readHeader(r source) ([]byte, error) {
 }
 
 // take allocates at most 64 KiB or four times the bytes that r delivers.
-func (r reader) take(n int) ([]byte, error) {
+func (r streamSource) take(n int) ([]byte, error) {
 	data := make([]byte, 0, min(n, 64<<10))
 	for {
 		m, err := io.ReadFull(r, data[len(data):cap(data)])

@@ -2,7 +2,7 @@ package semiseparable
 
 // NaN and ±Inf in all arguments but the diagonal spread to Z, because a product with zero keeps
 // them: rows of right and of the solution reach Z, and rows of left the solution.
-func (s *pass[T]) check() error {
+func (s *solvePass[T]) check() error {
 	sound := s.Q.Cols > 0
 	for i := range s.groups {
 		sound = sound && finite(s.groups[i].z.Data)

@@ -106,14 +106,14 @@ const (
 	belowDiagonal
 )
 
-type columns[T dense.Float] struct {
+type inverseColumns[T dense.Float] struct {
 	y, z   []T
 	factor triangular.Factor[T]
 	py, pz matmul.Packed[T]
 }
 
 func (v *inversion[T]) Piece(i int) {
-	c := pool.Get[columns[T]](&pieces)
+	c := pool.Get[inverseColumns[T]](&pieces)
 	switch v.stage {
 	case onDiagonal:
 		v.fillDiagonal(c, i)
@@ -127,7 +127,7 @@ func (v *inversion[T]) rows(chunk int) (lo, hi int) {
 	return chunk * v.chunk, min((chunk+1)*v.chunk, v.Q.Rows)
 }
 
-func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
+func (v *inversion[T]) fillDiagonal(c *inverseColumns[T], chunk int) {
 	lo, hi := v.rows(chunk)
 	n := hi - lo
 	c.y, c.z = scratch.Resize(c.y, n*n), scratch.Resize(c.z, n*n)
@@ -152,7 +152,7 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	}
 }
 
-func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
+func (v *inversion[T]) fillBelow(c *inverseColumns[T], chunk int) {
 	from, to := v.rows(chunk)
 	n, d := to-from, v.Q.Cols
 	c.y, c.z = scratch.Resize(c.y, v.chunk*n), scratch.Resize(c.z, d*n)

@@ -30,8 +30,8 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 }
 
 var (
-	passes     pool.Pair[pass[float32], pass[float64]]
+	passes     pool.Pair[solvePass[float32], solvePass[float64]]
 	inversions pool.Pair[inversion[float32], inversion[float64]]
-	pieces     pool.Pair[columns[float32], columns[float64]]
+	pieces     pool.Pair[inverseColumns[float32], inverseColumns[float64]]
 	factors    pool.Pair[triangular.Scratch[float32], triangular.Scratch[float64]]
 )

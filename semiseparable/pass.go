@@ -27,10 +27,10 @@ func (m Matrix[T]) tuned() sizes {
 	return sizes{chunk: chunk, window: min(max(cache.L2/4/(chunk*max(row, 1)), 2), most)}
 }
 
-// pass computes T⁻¹·V, or T⁻ᵀ·V if transposed is set. A goroutine computes a share of the groups of
-// columns for all chunks of a window, while other goroutines compute the triangles of the next
-// window.
-type pass[T dense.Float] struct {
+// solvePass computes T⁻¹·V, or T⁻ᵀ·V if transposed is set. A goroutine computes a share of the
+// groups of columns for all chunks of a window, while other goroutines compute the triangles of the
+// next window.
+type solvePass[T dense.Float] struct {
 	Matrix[T]
 	sizes
 	transposed  bool
@@ -43,15 +43,15 @@ type pass[T dense.Float] struct {
 	// the number of shares in this phase: shares, or 0 before the first window
 	running   int
 	triangles []triangle[T] // the triangles of two windows
-	groups    []group[T]
+	groups    []columnGroup[T]
 	shares    int // the number of parts of groups that goroutines compute in parallel
 
 	mu    sync.Mutex
 	fault *ElementError // the first row of v that is not finite, if v is overwritten
 }
 
-// group is one panel of package matmul, so that products do not copy their operands.
-type group[T dense.Float] struct {
+// columnGroup is one panel of package matmul, so that products do not copy their operands.
+type columnGroup[T dense.Float] struct {
 	from, to int
 	data     []T
 	z        dense.Matrix[T] // d rows
@@ -71,7 +71,7 @@ func (m Matrix[T]) solve(dst, v dense.Matrix[T], transposed bool, size sizes) (d
 	if n == 0 || v.Cols == 0 {
 		return dst, nil
 	}
-	s := pool.Get[pass[T]](&passes)
+	s := pool.Get[solvePass[T]](&passes)
 	s.start(m, dst, v, transposed, size)
 	s.all()
 	err := s.check()
@@ -80,7 +80,7 @@ func (m Matrix[T]) solve(dst, v dense.Matrix[T], transposed bool, size sizes) (d
 	return dst, err
 }
 
-func (s *pass[T]) start(m Matrix[T], dst, v dense.Matrix[T], transposed bool, size sizes) {
+func (s *solvePass[T]) start(m Matrix[T], dst, v dense.Matrix[T], transposed bool, size sizes) {
 	n, d := m.Dims()
 	s.Matrix, s.transposed, s.sizes = m, transposed, size
 	s.chunk = min(s.chunk, n)
@@ -103,7 +103,7 @@ func (s *pass[T]) start(m Matrix[T], dst, v dense.Matrix[T], transposed bool, si
 	}
 }
 
-func (g *group[T]) start(from, to, d, chunk int) {
+func (g *columnGroup[T]) start(from, to, d, chunk int) {
 	g.from, g.to = from, to
 	cols, rows := matmul.PanelWidth[T](to-from), d+chunk
 	g.data = cache.Aligned(g.data, rows*cols)
@@ -112,13 +112,13 @@ func (g *group[T]) start(from, to, d, chunk int) {
 	g.z, g.y = all.RowRange(0, d), all.RowRange(d, rows)
 }
 
-func (s *pass[T]) forget() {
+func (s *solvePass[T]) forget() {
 	s.Matrix = Matrix[T]{}
 	s.left, s.right, s.dst, s.v = s.Q, s.Q, s.Q, s.Q
 	s.fault = nil
 }
 
-func (s *pass[T]) all() {
+func (s *solvePass[T]) all() {
 	for s.phase = -1; s.phase*s.window < s.steps; s.phase++ {
 		s.running = s.shares
 		if s.phase < 0 {
@@ -130,7 +130,7 @@ func (s *pass[T]) all() {
 }
 
 // Piece is task i: the small tasks are in the middle, because goroutines begin at both ends.
-func (s *pass[T]) Piece(i int) {
+func (s *solvePass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)
 	switch half := (s.running + 1) / 2; {
@@ -143,7 +143,7 @@ func (s *pass[T]) Piece(i int) {
 	}
 }
 
-func (s *pass[T]) advance(share, first int) {
+func (s *solvePass[T]) advance(share, first int) {
 	groups := s.groups[parallel.Share(len(s.groups), s.shares, share):parallel.Share(len(s.groups), s.shares, share+1)]
 	for step := first; step < min(first+s.window, s.steps); step++ {
 		lo, hi := s.rows(step)
@@ -168,21 +168,21 @@ func (s *pass[T]) advance(share, first int) {
 	}
 }
 
-func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
+func (g *columnGroup[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: hi - lo, Cols: g.to - g.from, Data: x.Data[lo*x.Stride+g.from:], Stride: x.Stride}
 }
 
-func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
+func (s *solvePass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
 // Steps are chunks, from the first chunk to the last, and for Tᵀ from the last to the first.
-func (s *pass[T]) rows(step int) (lo, hi int) {
+func (s *solvePass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step
 	}
 	return step * s.chunk, min((step+1)*s.chunk, s.v.Rows)
 }
 
-func (s *pass[T]) prepare(step int) {
+func (s *solvePass[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))
 	touch(s.K.RowRange(lo, hi))
@@ -192,7 +192,7 @@ func (s *pass[T]) prepare(step int) {
 	}
 }
 
-func (s *pass[T]) inspect(lo, hi int) {
+func (s *solvePass[T]) inspect(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := s.v.Row(i)
 		if finite(row) {

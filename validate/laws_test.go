@@ -156,7 +156,7 @@ func ofFit(e orf.Ensemble, fitted func(w orf.Projection[float64], src rand.Sourc
 			}
 			l, _ = known.LoadOrStore(d, f.(mse.Lawful).Law())
 		}
-		known, ok := l.(mse.Law).Over(mse.Rows{Ensemble: e, M: m, D: d}).Estimate()
+		known, ok := l.(mse.Law).Over(mse.Frequencies{Ensemble: e, M: m, D: d}).Errors()
 		if !ok {
 			return math.NaN()
 		}

@@ -107,7 +107,7 @@ func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	}
 	n := x.Rows
 	m := &statistics{truth: make([]float64, n), estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n)}
-	batch := make([]sample, min(draws, drawsAtOnce))
+	batch := make([]kernelEstimates, min(draws, drawsAtOnce))
 	for i := range batch {
 		batch[i].estimates, batch[i].sizes = make([]float64, n), make([]float64, n)
 	}
@@ -174,14 +174,14 @@ func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source)
 	return nil
 }
 
-type sample struct {
+type kernelEstimates struct {
 	src              rand.Source
 	kernel           kernels.Kernel
 	estimates, sizes []float64
 	err              error
 }
 
-func take[T dense.Float](ctx context.Context, s *sample, draw Draw[T], x, y dense.Matrix[T]) error {
+func take[T dense.Float](ctx context.Context, s *kernelEstimates, draw Draw[T], x, y dense.Matrix[T]) error {
 	m, err := draw(s.src)
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (m *statistics) evaluate(ctx context.Context, x, y dense.Matrix[float64]) {
 	})
 }
 
-func (m *statistics) add(s *sample) {
+func (m *statistics) add(s *kernelEstimates) {
 	var total float64
 	for i, v := range s.estimates {
 		e := v - m.truth[i]

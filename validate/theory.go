@@ -71,7 +71,7 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 }
 
 type estimateLaw struct {
-	mse.Estimate
+	mse.Errors
 	kernel kernels.Kernel // nil if the map names no kernel
 }
 
@@ -94,8 +94,8 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 		}
 		l = l.Over(r)
 	}
-	e, ok := l.Estimate()
-	return estimateLaw{Estimate: e, kernel: m.Kernel()}, ok
+	e, ok := l.Errors()
+	return estimateLaw{Errors: e, kernel: m.Kernel()}, ok
 }
 
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {

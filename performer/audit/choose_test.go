@@ -57,7 +57,7 @@ func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 func cheap[T dense.Float]() []kind[T] {
 	all := slices.DeleteFunc(allKinds[T](), func(c kind[T]) bool { return c.name == "bits" })
 	for i := range all {
-		all[i].cost = func(c call) float64 {
+		all[i].cost = func(c callSizes) float64 {
 			return float64(c.queries+c.keys) / 1e4 * float64(c.size+1)
 		}
 		if all[i].sweep == nil {
@@ -168,7 +168,7 @@ func (f noisy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64]
 
 // noisyCandidate returns a kind of attention whose size i+1 has the error errors[i].
 func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64) kind[float64] {
-	c := kind[float64]{name: "guesses", cost: func(c call) float64 { return float64(c.size) }}
+	c := kind[float64]{name: "guesses", cost: func(c callSizes) float64 { return float64(c.size) }}
 	for i := range errors {
 		c.sizes = append(c.sizes, i+1)
 	}
@@ -230,7 +230,7 @@ func TestChooseSeesRareRows(t *testing.T) {
 	rng := rand.New(densetest.Source(425))
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
-	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
+	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(callSizes) float64 { return 1 }}
 	c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 		return rare{exact, rand.New(src).Perm(n)[:size]}, nil
 	}
@@ -258,7 +258,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
 	}
 	dear := noisyCandidate(exact, 433, 0.01)
-	dear.name, dear.cost = "dear guesses", func(call) float64 { return 50 }
+	dear.name, dear.cost = "dear guesses", func(callSizes) float64 { return 50 }
 	names := func(candidates ...kind[float64]) string {
 		c, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.07, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, candidates, densetest.Source(434))
 		require.NoError(t, err)
@@ -271,7 +271,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	}
 	assert.Equal(t, "1 guesses, 4 guesses, 16 guesses", names(falling), "0.2·2^(−0.6) > 0.07, and a leap is of 4 at most")
 	assert.Equal(t, "1 guesses, 4 guesses, 16 guesses", names(falling, dear))
-	dear.cost = func(call) float64 { return 9 }
+	dear.cost = func(callSizes) float64 { return 9 }
 	assert.Equal(t, "1 guesses, 4 guesses, 1 dear guesses", names(falling, dear))
 }
 
@@ -352,8 +352,8 @@ func TestChooseWithoutAKind(t *testing.T) {
 			return a, err
 		}
 	}
-	bad := kind[float64]{name: "bad", cost: func(call) float64 { return 1 }, create: made(nil, errors.New("no luck"))}
-	good := kind[float64]{name: "good", cost: func(call) float64 { return 2 }, sizes: []int{7}, create: made(exact, nil)}
+	bad := kind[float64]{name: "bad", cost: func(callSizes) float64 { return 1 }, create: made(nil, errors.New("no luck"))}
+	good := kind[float64]{name: "good", cost: func(callSizes) float64 { return 2 }, sizes: []int{7}, create: made(exact, nil)}
 	c, err := choose(t.Context(), performer.Softmax{}, input[float64]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, []kind[float64]{bad, good}, densetest.Source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
@@ -418,7 +418,7 @@ func testKinds[T dense.Float](t *testing.T) {
 			if len(c.sizes) == 1 {
 				continue
 			}
-			one := call{queries: 5000, keys: 5000, all: 5000, dim: 8, values: 8, size: sizes[0], causal: e.Causal}
+			one := callSizes{queries: 5000, keys: 5000, all: 5000, dim: 8, values: 8, size: sizes[0], causal: e.Causal}
 			small := c.cost(one)
 			one.size = sizes[1]
 			assert.Greater(t, c.cost(one), small, c.name)
@@ -452,7 +452,7 @@ func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 // Exact attention takes a few milliseconds here.
 func TestChooseRejectsSlowForms(t *testing.T) {
 	x := small64(480, 1000, 8)
-	c := kind[float64]{name: "naps", sizes: []int{4, 8}, cost: func(call) float64 { return 1 }}
+	c := kind[float64]{name: "naps", sizes: []int{4, 8}, cost: func(callSizes) float64 { return 1 }}
 	c.create = func(e performer.Softmax, _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
 		return tardy{must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: e}))}, nil
 	}

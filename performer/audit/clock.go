@@ -26,7 +26,7 @@ const (
 func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	const minRows, maxRows = 128, 8192
 	n := min(h.k.Rows, clockKeys)
-	row := exactCost[T](call{queries: 1, keys: n, dim: h.q.Cols, values: h.v.Cols})
+	row := exactCost[T](callSizes{queries: 1, keys: n, dim: h.q.Cols, values: h.v.Cols})
 	rows := min(max(int(exactWork/clockShare/max(row, 1)), minRows), maxRows, h.q.Rows)
 	exact, err := performer.NewExact[T](performer.ExactOptions{})
 	if err != nil {

@@ -21,7 +21,7 @@ type outputs[T dense.Float] struct {
 
 // test tests attention of the next size on unused rows, and sets c if the upper bound of the error
 // is within the tolerance. The bound is +Inf if outputs are not finite.
-func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Trial, c *Choice[T]) (bound float64, err error) {
+func (s *toleranceSearch[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Trial, c *Choice[T]) (bound float64, err error) {
 	s.tests++
 	t.Tested = true
 	compared := s.comparedRows(l)
@@ -58,7 +58,7 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 // comparedRows returns the number of rows of q in which two draws of the next size are compared:
 // all if that leaves half of the rest of the budget, else the least number, and 0 for attention
 // that does not depend on random numbers.
-func (s *search[T]) comparedRows(l *ladder[T]) int {
+func (s *toleranceSearch[T]) comparedRows(l *ladder[T]) int {
 	all := s.head.q.Rows
 	switch {
 	case l.fixed:
@@ -74,7 +74,7 @@ func (s *search[T]) comparedRows(l *ladder[T]) int {
 // draws of an approximation seldom have the same errors in the same rows. So compare draws half of
 // the test rows from the compared rows in proportion to the squared differences. compare sets the
 // rows, their outputs and the shorter time of a call. It sets no rows if outputs are not finite.
-func (s *search[T]) compare(ctx context.Context, l *ladder[T], o *outputs[T], compared int) error {
+func (s *toleranceSearch[T]) compare(ctx context.Context, l *ladder[T], o *outputs[T], compared int) error {
 	if err := contextError(ctx); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	x := small64(720, n, 8)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	for _, same := range []bool{false, true} {
-		c := kind[float64]{name: "hopes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
+		c := kind[float64]{name: "hopes", sizes: []int{4}, cost: func(callSizes) float64 { return 1 }}
 		c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
 			seed := src.Uint64()
 			if same {
@@ -117,7 +117,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 // misses counts these choices, so that TestChooseKeepsTolerances would fail.
 func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
-	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
+	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(callSizes) float64 { return 1 }}
 	c.create = func(e performer.Softmax, q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return holes{must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: e})), rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
 	}
@@ -188,7 +188,7 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 		return noisy{exact, 1, 0.5, 752}, nil
 	}
 	dear := c
-	dear.name, dear.cost = "dear guesses", func(c call) float64 { return exactCost[float64](c) }
+	dear.name, dear.cost = "dear guesses", func(c callSizes) float64 { return exactCost[float64](c) }
 	o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
 	chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.01, o, []kind[float64]{c, dear}, densetest.Source(753))
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ type kind[T dense.Float] struct {
 
 	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
 	// predicts the time of create; nil means no time.
-	cost, preparation func(c call) float64
+	cost, preparation func(c callSizes) float64
 
 	// fixed says that the attention does not depend on random numbers, so that two draws are equal.
 	fixed bool
@@ -38,9 +38,9 @@ type kind[T dense.Float] struct {
 	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
-// call has the sizes that determine the cost of a call. A causal call with fewer queries than keys
-// computes some of the outputs of a call with as many queries as keys.
-type call struct {
+// callSizes has the sizes that determine the cost of a call. A causal call with fewer queries than
+// keys computes some of the outputs of a call with as many queries as keys.
+type callSizes struct {
 	queries, keys int
 	all           int // queries of a call with all of them
 	dim, values   int // of queries and keys, and of values
@@ -49,14 +49,14 @@ type call struct {
 	scored        float64 // keys that a query scores on average; 0 means not known
 }
 
-func shape[T dense.Float](c call) cost.Shape {
+func shape[T dense.Float](c callSizes) cost.Shape {
 	return cost.Shape{
 		Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Features: c.size, Projected: true, Causal: c.causal,
 		ElementSize: simd.Size[T](),
 	}
 }
 
-func exactCost[T dense.Float](c call) float64 {
+func exactCost[T dense.Float](c callSizes) float64 {
 	s := shape[T](c)
 	return s.Work(s.Exact())
 }
@@ -71,18 +71,18 @@ func allKinds[T dense.Float]() []kind[T] {
 			return newFeatures(s, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.SoftmaxTrig{Scale: scale}, nil
 			})
-		}, cost: func(c call) float64 {
+		}, cost: func(c callSizes) float64 {
 			// A projection has two features.
 			s := shape[T](c)
 			one := s.Linear()
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{name: "positive features", preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+		{name: "positive features", preparation: func(c callSizes) float64 { return drawCost(c) + fitCost(c) }, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return newFeatures(s, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.FitSDERF(q, k, scale)
 			})
-		}, cost: func(c call) float64 {
+		}, cost: func(c callSizes) float64 {
 			s := shape[T](c)
 			return s.Work(s.Linear())
 		}},
@@ -93,7 +93,7 @@ func allKinds[T dense.Float]() []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-func bitCost[T dense.Float](c call) float64 {
+func bitCost[T dense.Float](c callSizes) float64 {
 	share := bitsCost
 	if c.causal {
 		share += (1 - bitsCost) * min(tiles.Keys/float64(c.keys), 1)
@@ -120,13 +120,13 @@ func blockKind[T dense.Float]() kind[T] {
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
 			return a.(blocks.Attention[T]).ForwardThresholds(q, k, v, rows, thresholds)
 		},
-		cost: func(c call) float64 { return blockCost[T](c, thresholds[c.size]) },
+		cost: func(c callSizes) float64 { return blockCost[T](c, thresholds[c.size]) },
 	}
 }
 
 // blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
 // of keys that a query reads, their share is that of heads of a trained transformer.
-func blockCost[T dense.Float](c call, threshold float64) float64 {
+func blockCost[T dense.Float](c callSizes, threshold float64) float64 {
 	const perKey, perQuery, choice = 1e4, 2.5e4, 0.025
 	exact := c
 	exact.size, exact.queries = 0, c.all
@@ -142,12 +142,12 @@ func blockCost[T dense.Float](c call, threshold float64) float64 {
 	return perKey*float64(c.keys) + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/all)
 }
 
-func drawCost(c call) float64 {
+func drawCost(c callSizes) float64 {
 	d := float64(c.dim)
 	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
 }
 
-func fitCost(c call) float64 {
+func fitCost(c callSizes) float64 {
 	d := float64(c.dim)
 	return 8*float64(min(c.queries, fitRows)+min(c.keys, fitRows))*d*d + 1000*d*d*d
 }

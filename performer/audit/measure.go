@@ -117,7 +117,7 @@ func measure[T dense.Float](ctx context.Context, given performer.Attention[T], x
 	return reports, nil
 }
 
-func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
+func (s *querySample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	x, n := s.input, len(s.heads)
 	all := make([]dense.Matrix[T], n)
 	if !descriptionOf(a).IndependentQueries {

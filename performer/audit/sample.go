@@ -17,14 +17,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-type sample[T dense.Float] struct {
+type querySample[T dense.Float] struct {
 	input      input[T]
 	population int // the number of rows of q
 	heads      []*headSample[T]
 }
 
 type headSample[T dense.Float] struct {
-	*sample[T]
+	*querySample[T]
 	options performer.ExactOptions
 	q, k, v dense.Matrix[T]
 	weights []float64       // of all rows of q, for draws
@@ -36,8 +36,8 @@ type headSample[T dense.Float] struct {
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
 
-func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*sample[T], error) {
-	s := &sample[T]{input: x, population: x.q.Rows}
+func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*querySample[T], error) {
+	s := &querySample[T]{input: x, population: x.q.Rows}
 	if s.population == 0 {
 		return nil, fmt.Errorf("audit: q is %d×%d, want at least one row", x.q.Rows, x.q.Cols)
 	}
@@ -45,7 +45,7 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rn
 	for h := range heads {
 		keyHead := h / (heads / keyHeads)
 		one := &headSample[T]{
-			sample: s, options: exactOptions(exact, h),
+			querySample: s, options: exactOptions(exact, h),
 			q: layout.Head(x.q, h, heads), k: layout.Head(x.k, keyHead, keyHeads), v: layout.Head(x.v, keyHead, keyHeads),
 		}
 		one.weights = rowWeights(one.q, one.options.Causal)
@@ -69,7 +69,7 @@ func (h *headSample[T]) at(rows []int, chances, firsts, least []float64) *headSa
 	return &one
 }
 
-type block[T dense.Float] struct {
+type headRows[T dense.Float] struct {
 	*headSample[T]
 	from, to int
 }
@@ -83,10 +83,10 @@ const (
 )
 
 func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
-	var blocks []block[T]
+	var blocks []headRows[T]
 	for _, h := range heads {
 		for from := 0; from < len(h.rows); from += blockRows {
-			blocks = append(blocks, block[T]{h, from, min(from+blockRows, len(h.rows))})
+			blocks = append(blocks, headRows[T]{h, from, min(from+blockRows, len(h.rows))})
 		}
 	}
 	for some := range slices.Chunk(blocks, blocksBetweenChecks) {
@@ -102,13 +102,13 @@ func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
 	return contextError(ctx)
 }
 
-func (b block[T]) attend() {
+func (b headRows[T]) attend() {
 	o := b.options
 	scores := tiles.Scores{Scale: scaleOf(o.Softmax, b.q.Cols), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
 	b.weigh(b.exact, scores, o.Slope)
 }
 
-func (b block[T]) weigh(out dense.Matrix[T], scores tiles.Scores, slope float64) {
+func (b headRows[T]) weigh(out dense.Matrix[T], scores tiles.Scores, slope float64) {
 	o, rows := b.options, b.rows[b.from:b.to]
 	t := tiles.NewTile(scores, layout.Rows(b.q, rows), out.Cols)
 	t.AddSeen(b.k, b.v, tiles.Mask[T]{Causal: o.Causal, Places: rows, Window: o.Window, Sinks: o.Sinks, Chunk: o.Chunk, Slope: slope}, 0)
@@ -121,7 +121,7 @@ func scaleOf(s performer.Softmax, d int) float64 { return cmp.Or(s.Scale, 1/math
 func (h *headSample[T]) attendEqually() {
 	if h.options.Window != 0 || h.options.Chunk != 0 {
 		for from := 0; from < len(h.rows); from += blockRows {
-			block[T]{h, from, min(from+blockRows, len(h.rows))}.weigh(h.average, tiles.Scores{Unnormalised: h.options.Unnormalised}, 0)
+			headRows[T]{h, from, min(from+blockRows, len(h.rows))}.weigh(h.average, tiles.Scores{Unnormalised: h.options.Unnormalised}, 0)
 		}
 		return
 	}

@@ -34,7 +34,7 @@ const (
 	sweepTime = 3
 )
 
-type search[T dense.Float] struct {
+type toleranceSearch[T dense.Float] struct {
 	ChooseOptions
 	tolerance float64
 	head      *headSample[T] // the choosing rows
@@ -50,8 +50,8 @@ type search[T dense.Float] struct {
 	trials                   []Trial
 }
 
-func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts ChooseOptions, kinds []kind[T], rng *rand.Rand) *search[T] {
-	s := &search[T]{ChooseOptions: opts, tolerance: tolerance, head: head, rng: rng, best: math.Inf(1)}
+func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts ChooseOptions, kinds []kind[T], rng *rand.Rand) *toleranceSearch[T] {
+	s := &toleranceSearch[T]{ChooseOptions: opts, tolerance: tolerance, head: head, rng: rng, best: math.Inf(1)}
 	s.exactWork = exactCost[T](s.call(0))
 	s.budget, s.spent = opts.Budget*s.exactWork, s.rowsWork()
 	for _, k := range kinds {
@@ -72,12 +72,12 @@ func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts Choos
 	return s
 }
 
-func (s *search[T]) call(size int) call {
+func (s *toleranceSearch[T]) call(size int) callSizes {
 	h := s.head
-	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, all: h.q.Rows, size: size, causal: h.options.Causal}
+	return callSizes{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, all: h.q.Rows, size: size, causal: h.options.Causal}
 }
 
-func (s *search[T]) sized(l *ladder[T], i int) call {
+func (s *toleranceSearch[T]) sized(l *ladder[T], i int) callSizes {
 	c := s.call(l.sizes[i])
 	if i < len(l.scored) {
 		c.scored = l.scored[i]
@@ -85,7 +85,7 @@ func (s *search[T]) sized(l *ladder[T], i int) call {
 	return c
 }
 
-func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
+func (s *toleranceSearch[T]) run(ctx context.Context, c *Choice[T]) error {
 	h := s.head
 	if err := attend(ctx, []*headSample[T]{h}); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 // cheapest returns the ladder whose next size costs the least, or nil if no trial of attention that
 // is cheaper than the chosen attention is affordable. A sweep, which has the errors of all sizes,
 // comes first.
-func (s *search[T]) cheapest() *ladder[T] {
+func (s *toleranceSearch[T]) cheapest() *ladder[T] {
 	if s.tests == maxTests {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (s *search[T]) cheapest() *ladder[T] {
 
 // affordable reports whether a trial of size i is affordable: the search then has spent no more
 // than a share of the budget, and a test is affordable.
-func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
+func (s *toleranceSearch[T]) affordable(l *ladder[T], i int, share float64) bool {
 	trial, compared := 0.0, 0
 	if l.sweep == nil {
 		trial = s.preparationWork(l, i) + s.partWork(l, i, len(s.head.rows))
@@ -149,25 +149,25 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 // within reports whether the search keeps to the budget with additional work for size i, and
 // whether the attention can save more than the search costs, and more than the work against the
 // chosen attention.
-func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
+func (s *toleranceSearch[T]) within(l *ladder[T], i int, work, budget float64) bool {
 	calls, spent := float64(s.Calls), s.cost()+work
 	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
 }
 
 // cost returns the cost of the search until now. The cost is the predicted cost, or the time unless
 // the choice is Reproducible, whichever is more.
-func (s *search[T]) cost() float64 {
+func (s *toleranceSearch[T]) cost() float64 {
 	if s.Reproducible || s.start.IsZero() {
 		return s.spent
 	}
 	return max(s.spent, time.Since(s.start).Seconds()/s.clock.second)
 }
 
-func (s *search[T]) rowsWork() float64 {
+func (s *toleranceSearch[T]) rowsWork() float64 {
 	return fewRowsFactor * s.exactWork * float64(len(s.head.rows)) / float64(max(s.head.q.Rows, 1))
 }
 
-func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
+func (s *toleranceSearch[T]) partWork(l *ladder[T], i, queries int) float64 {
 	if l.whole {
 		return l.work[i]
 	}
@@ -176,7 +176,7 @@ func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
 	return min(l.cost(c), l.work[i])
 }
 
-func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
+func (s *toleranceSearch[T]) preparationWork(l *ladder[T], i int) float64 {
 	if l.preparation == nil {
 		return 0
 	}
@@ -186,7 +186,7 @@ func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 // testWork returns the cost of a test of size i that compares two draws in a number of rows, or of
 // a test without a comparison if the number is 0. The trial has computed all outputs of whole
 // attention, and a sweep has outputs for a test without a comparison.
-func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
+func (s *toleranceSearch[T]) testWork(l *ladder[T], i, compared int) float64 {
 	w, calls := s.rowsWork(), 2.0
 	if compared == 0 && s.seesAll() {
 		w = 0
@@ -202,10 +202,10 @@ func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 	return w + s.preparationWork(l, i) + calls*s.partWork(l, i, compared)
 }
 
-func (s *search[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
+func (s *toleranceSearch[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
 
 // try tries the next size, or all sizes with a sweep, and sets c if the attention passes.
-func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
+func (s *toleranceSearch[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	h, size := s.head, l.sizes[l.next]
 	seed := [2]uint64{s.rng.Uint64(), s.rng.Uint64()}
 	s.trials = append(s.trials, Trial{Name: s.title(l), Error: math.Inf(1), Cost: l.work[l.next] / s.exactWork})
@@ -249,7 +249,7 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 // trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
 // size, so trySweep tests the smallest size that probably passes, and then a larger one if the test
 // finds a larger error than the choosing rows have.
-func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], t *Trial, c *Choice[T]) error {
+func (s *toleranceSearch[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
 	var spare []*headSample[T] // for tests
 	rows := slices.Clone(h.rows)
@@ -306,10 +306,10 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 
 // seesAll reports whether the choosing rows are all rows. The errors of attention without random
 // numbers then are known.
-func (s *search[T]) seesAll() bool { return len(s.head.rows) == s.head.q.Rows }
+func (s *toleranceSearch[T]) seesAll() bool { return len(s.head.rows) == s.head.q.Rows }
 
 // testRows returns new rows for a test, or the choosing rows if these are all rows.
-func (s *search[T]) testRows() *headSample[T] {
+func (s *toleranceSearch[T]) testRows() *headSample[T] {
 	if s.seesAll() {
 		return s.head
 	}
@@ -318,7 +318,7 @@ func (s *search[T]) testRows() *headSample[T] {
 
 // testedAt returns the probability with which the error may exceed the bound of a test. All tests
 // of a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
-func (s *search[T]) testedAt(test int) float64 {
+func (s *toleranceSearch[T]) testedAt(test int) float64 {
 	return (1 - s.Confidence) / float64(test*(test+1))
 }
 
@@ -330,23 +330,23 @@ func places(all, rows []int) []int {
 	return at
 }
 
-func (s *search[T]) title(l *ladder[T]) string {
+func (s *toleranceSearch[T]) title(l *ladder[T]) string {
 	if l.title != nil {
 		return l.title(l.sizes[l.next])
 	}
 	return fmt.Sprintf("%d %s", l.sizes[l.next], l.name)
 }
 
-func (s *search[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T], error) {
+func (s *toleranceSearch[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T], error) {
 	h := s.head
 	return l.create(h.options.Softmax, h.q, h.k, l.sizes[l.next], rand.NewPCG(seed[0], seed[1]))
 }
 
-func (s *search[T]) answersRows(a performer.Attention[T]) bool {
+func (s *toleranceSearch[T]) answersRows(a performer.Attention[T]) bool {
 	return descriptionOf(a).IndependentQueries
 }
 
-func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
+func (s *toleranceSearch[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
 	h, q := s.head, s.head.q
 	var out dense.Matrix[T]
 	if rows != nil {
@@ -361,6 +361,6 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	return out, took
 }
 
-func (s *search[T]) slower(took time.Duration) bool {
+func (s *toleranceSearch[T]) slower(took time.Duration) bool {
 	return !s.Reproducible && took >= s.clock.time(s.exactWork)
 }

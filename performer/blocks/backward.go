@@ -40,7 +40,7 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 
 // backward writes the gradients of the queries from ≤ i < to, which read some blocks of keys, and
 // adds their gradients of keys and values.
-func backward[T dense.Float](x tiles.Attention[T], from, to int, read []int32, dout, dq, dk, dv dense.Matrix[T]) {
+func backward[T dense.Float](x tiles.Head[T], from, to int, read []int32, dout, dq, dk, dv dense.Matrix[T]) {
 	var rows, keys, places []int
 	for i := from; i < to; i++ {
 		if !layout.IsZero(dout.Row(i)) {
@@ -68,7 +68,7 @@ func backward[T dense.Float](x tiles.Attention[T], from, to int, read []int32, d
 		seen, _ := slices.BinarySearch(keys, x.Mask.Place(i)+1)
 		places = append(places, seen-1)
 	}
-	g := tiles.Gradients[T]{
+	g := tiles.HeadGradients[T]{
 		Q: q, K: layout.Rows(x.K, keys), V: layout.Rows(x.V, keys), DOut: layout.Rows(dout, rows),
 		DQ: dense.New[T](len(rows), q.Cols), DK: dense.New[T](len(keys), q.Cols), DV: dense.New[T](len(keys), dv.Cols),
 		Scores: x.Scores, Mask: tiles.Mask[T]{Causal: x.Mask.Causal, Places: places},

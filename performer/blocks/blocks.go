@@ -116,21 +116,21 @@ func open[T dense.Float](o Options) (Attention[T], error) {
 	return Attention[T]{b, a}, err
 }
 
-var _ sequence.Attention[float32] = (*attention[float32])(nil)
+var _ sequence.Kind[float32] = (*attention[float32])(nil)
 
 func (a *attention[T]) Describe() sequence.Description {
 	return sequence.Description{Causal: a.Causal, Masks: true, SharesKeys: true}
 }
 
-func (a *attention[T]) Alike(sequence.Attention[T]) bool { return false }
+func (a *attention[T]) Alike(sequence.Kind[T]) bool { return false }
 
-func (a *attention[T]) NewStore(sequence.Run[T]) (store.Tokens[T], error) {
+func (a *attention[T]) NewStore(sequence.Run[T]) (store.TokenStore[T], error) {
 	return nil, errors.New("blocks: attention by blocks has no state, want Exact attention, with a TopK")
 }
 
 func (a *attention[T]) Forward(c sequence.Call[T]) {
 	c = a.seen(c)
-	var heads []tiles.Attention[T]
+	var heads []tiles.Head[T]
 	for h := range c.Q.Heads {
 		heads = append(heads, a.attention(c, h))
 	}
@@ -152,8 +152,8 @@ func (a *attention[T]) seen(c sequence.Call[T]) sequence.Call[T] {
 	return c
 }
 
-func (a *attention[T]) attention(c sequence.Call[T], h int) tiles.Attention[T] {
-	x := tiles.Attention[T]{
+func (a *attention[T]) attention(c sequence.Call[T], h int) tiles.Head[T] {
+	x := tiles.Head[T]{
 		Q: c.Query(h), K: c.K, V: c.V, Scores: tiles.Scores{Scale: a.Scale},
 		Mask: tiles.Mask[T]{Causal: a.Causal, Valid: c.Valid},
 	}

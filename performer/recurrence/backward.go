@@ -29,7 +29,7 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 	}
 	c := r.gradients.Get()
 	*c = backwardCall[T]{
-		call: call[T]{
+		forwardCall: forwardCall[T]{
 			r: r, x: x, dst: dout, past: past, present: dpresent, dk: dk, dv: dv,
 			from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
 		},
@@ -58,7 +58,7 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 		addHeads(dx.Q, c.ofQueries.Rows(x.K.Rows), r.keyHeads, r.valueHeads/r.keyHeads)
 		addHeads(dx.K, c.ofKeys.Rows(x.K.Rows), r.keyHeads, r.valueHeads/r.keyHeads)
 	}
-	*c = backwardCall[T]{call: call[T]{from: c.from}, shared: c.shared, ofQueries: c.ofQueries, ofKeys: c.ofKeys}
+	*c = backwardCall[T]{forwardCall: forwardCall[T]{from: c.from}, shared: c.shared, ofQueries: c.ofQueries, ofKeys: c.ofKeys}
 	r.gradients.Put(c)
 	return dx
 }
@@ -66,7 +66,7 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 // backwardCall is one call of Backward. The fields dst and present of its call hold dout and
 // dpresent.
 type backwardCall[T dense.Float] struct {
-	call[T]
+	forwardCall[T]
 	dx     Tokens[T]
 	dpast  dense.Matrix[T]
 	shared scratch.Buffer[T] // gradients of a shared β, a column for each head

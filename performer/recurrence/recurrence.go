@@ -134,7 +134,7 @@ type recurrence[T dense.Float] struct {
 	opts                 Options
 	queryHeads, keyHeads int // heads of Q and of K
 	valueHeads, heads    int // heads of V, each with a state, and of outputs
-	calls                pool.Of[call[T]]
+	calls                pool.Of[forwardCall[T]]
 	gradients            pool.Of[backwardCall[T]]
 	scans                pool.Of[scan[T]]
 }
@@ -202,19 +202,19 @@ func (r *recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present 
 
 func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
 	c := r.calls.Get()
-	*c = call[T]{
+	*c = forwardCall[T]{
 		r: r, dst: dst, x: x, past: past, present: present, dk: dk, dv: dv,
 		from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
 	}
 	c.split()
 	parallel.Do(sequencesOf(x)*r.valueHeads*c.shares, c)
-	*c = call[T]{from: c.from}
+	*c = forwardCall[T]{from: c.from}
 	r.calls.Put(c)
 }
 
-// call is one call of Forward. A task is a head of values of a sequence, or some columns of its
-// state.
-type call[T dense.Float] struct {
+// forwardCall is one call of Forward. A task is a head of values of a sequence, or some columns of
+// its state.
+type forwardCall[T dense.Float] struct {
 	r             *recurrence[T]
 	dst           dense.Matrix[T]
 	x             Tokens[T]
@@ -230,7 +230,7 @@ const splitAbove = 1 << 20
 
 // split sets the number of shares. Several tasks per S give work to idle processors, but need
 // queries and keys that are not overwritten by outputs.
-func (c *call[T]) split() {
+func (c *forwardCall[T]) split() {
 	c.shares = 1
 	pieces := (len(c.from) - 1) * c.r.valueHeads
 	if pieces == 0 || same(c.dst, c.x.Q) || same(c.dst, c.x.K) ||
@@ -250,7 +250,7 @@ func same[T dense.Float](a, b dense.Matrix[T]) bool {
 	return len(a.Data) > 0 && len(b.Data) > 0 && &a.Data[0] == &b.Data[0]
 }
 
-func (c *call[T]) Piece(i int) {
+func (c *forwardCall[T]) Piece(i int) {
 	r := c.r
 	i, share := i/c.shares, i%c.shares
 	sequence, head := i/r.valueHeads, i%r.valueHeads

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-type file[T dense.Float] struct {
+type indexFile[T dense.Float] struct {
 	Measure  int
 	Bits     float64
 	KeepRows bool
@@ -36,7 +36,7 @@ func (x *index[K, T]) Write(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	f := file[T]{Measure: int(s.measure), Bits: s.bits, KeepRows: s.keeps, Learnt: s.learnt, Seed: s.seed[:], Rows: dense.New[T](0, s.d)}
+	f := indexFile[T]{Measure: int(s.measure), Bits: s.bits, KeepRows: s.keeps, Learnt: s.learnt, Seed: s.seed[:], Rows: dense.New[T](0, s.d)}
 	if s.hasRows() {
 		f.Rows = s.matrix()
 	}
@@ -65,14 +65,14 @@ func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	if r == nil {
 		return nil, errors.New("index: r is nil")
 	}
-	f, err := archive.Read[T, file[T]](r, "index", fileName)
+	f, err := archive.Read[T, indexFile[T]](r, "index", fileName)
 	if err != nil {
 		return nil, err
 	}
 	return open[K](&f)
 }
 
-func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
+func open[K ID, T dense.Float](f *indexFile[T]) (Index[K, T], error) {
 	if len(f.Seed) != 2 {
 		return nil, fmt.Errorf("index: a seed of %d words, want 2", len(f.Seed))
 	}
@@ -84,7 +84,7 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	d, _ := codes.Quantiser().Dims()
-	o := &settings{d, quantise.Measure(f.Measure), f.Bits, f.KeepRows, [2]uint64(f.Seed)}
+	o := &fixedSettings{d, quantise.Measure(f.Measure), f.Bits, f.KeepRows, [2]uint64(f.Seed)}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state[K, T]{settings: o, codes: codes, learnt: f.Learnt}
+	s := &state[K, T]{fixedSettings: o, codes: codes, learnt: f.Learnt}
 	want := 0
 	if s.hasRows() {
 		want = len(ids)
@@ -113,7 +113,7 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	return x, nil
 }
 
-func idsOf[K ID, T dense.Float](f *file[T]) ([]K, error) {
+func idsOf[K ID, T dense.Float](f *indexFile[T]) ([]K, error) {
 	if isText[K]() != (f.Numbers == nil) || isText[K]() != (f.Ends != nil) {
 		return nil, fmt.Errorf("index: the ids are of another type than %v", reflect.TypeFor[K]())
 	}

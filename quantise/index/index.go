@@ -148,7 +148,7 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 	if src == nil {
 		return nil, errors.New("index: src is nil")
 	}
-	s := &settings{d, o.Measure, o.Bits, o.KeepRows, [2]uint64{src.Uint64(), src.Uint64()}}
+	s := &fixedSettings{d, o.Measure, o.Bits, o.KeepRows, [2]uint64{src.Uint64(), src.Uint64()}}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -168,13 +168,13 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	return of(&state[K, T]{settings: s, codes: codes, learnt: o.Quantiser != nil}), nil
+	return of(&state[K, T]{fixedSettings: s, codes: codes, learnt: o.Quantiser != nil}), nil
 }
 
 const firstBits = 8
 
 type index[K ID, T dense.Float] struct {
-	*settings
+	*fixedSettings
 	writing sync.Mutex // held by methods that change the index
 
 	// A method that changes the index publishes both under the lock.
@@ -184,7 +184,7 @@ type index[K ID, T dense.Float] struct {
 }
 
 func of[K ID, T dense.Float](first *state[K, T]) *index[K, T] {
-	x := &index[K, T]{settings: first.settings, at: first.ofIDs()}
+	x := &index[K, T]{fixedSettings: first.fixedSettings, at: first.ofIDs()}
 	x.now.Store(first)
 	return x
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-type settings struct {
+type fixedSettings struct {
 	d       int
 	measure quantise.Measure
 	bits    float64 // of quantise.Learn; 0 if the user has given the quantiser
@@ -18,7 +18,7 @@ type settings struct {
 	seed    [2]uint64
 }
 
-func (o *settings) check() error {
+func (o *fixedSettings) check() error {
 	switch {
 	case o.measure < quantise.InnerProduct || o.measure > quantise.SquaredDistance:
 		return fmt.Errorf("index: Measure = %d, want one of the constants", int(o.measure))
@@ -28,13 +28,13 @@ func (o *settings) check() error {
 	return nil
 }
 
-func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
+func (o *fixedSettings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
 // state is the rows of an index at one time. A state never changes after its publication: the next
 // state is a copy with a set live of its own. Later states append to codes, ids and rows, in memory
 // that this state never reads.
 type state[K ID, T dense.Float] struct {
-	*settings
+	*fixedSettings
 	codes  quantise.Codes[T] // may have more rows than ids, of later states
 	ids    []K
 	rows   []T      // d numbers for each id, if the state has rows
@@ -97,7 +97,7 @@ func (s *state[K, T]) only(places []int) *state[K, T] {
 	for i, at := range places {
 		ids[i] = s.ids[at]
 	}
-	to := &state[K, T]{settings: s.settings, learnt: s.learnt}
+	to := &state[K, T]{fixedSettings: s.fixedSettings, learnt: s.learnt}
 	to.add(ids, func(i int) []T { return s.rows[places[i]*s.d:][:s.d] })
 	return to
 }

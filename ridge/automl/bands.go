@@ -69,7 +69,7 @@ func (p place) quantile(score float64) float64 {
 // errors, and otherwise at held-out rows. Errors h at held-out rows, in root mean squares, are
 // multiplied by √((σ² + (1 − 1/k)·(h² − σ²))/h²) for k folds and the noise σ² of the fit to all
 // rows, in root mean squares of rows with their weights.
-func unseen[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (b ridge.Block[T], y, errors, first dense.Matrix[float64]) {
+func unseen[T dense.Float](s *mixtureSearch, found *choice, t task[T], all []fitted[T]) (b ridge.Block[T], y, errors, first dense.Matrix[float64]) {
 	whole := !slices.ContainsFunc(all, func(f fitted[T]) bool { return f.left.Rows == 0 })
 	if whole {
 		b = all[0].rows
@@ -109,7 +109,7 @@ func unseen[T dense.Float](s *search, found *choice, t task[T], all []fitted[T])
 // and the first part with the units of scores, which are half widths of Band. Units are deviations
 // of the first part. Unless the first part predicts logarithms, boxes have one unit, because a row
 // has a box of its own, and so have groups, because other rows of the group make deviations small.
-func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], dense.Matrix[float64], error) {
+func withQuantiles[T dense.Float](s *mixtureSearch, found *choice, t task[T], all []fitted[T]) (*ridge.Model[T], dense.Matrix[float64], error) {
 	m, none := all[0].Model, dense.Matrix[float64]{}
 	b, y, errors, first := unseen(s, found, t, all)
 	_, _, deviations, err := reweighted[T]{s.ctx, t.rows, m, cmp.Or(found.Tails, math.Inf(1))}.leaveOut(m, b)
@@ -151,7 +151,7 @@ func withQuantiles[T dense.Float](s *search, found *choice, t task[T], all []fit
 
 // sort returns the scores of an output at the kept rows in ascending order. Rows of a group have
 // errors of one sign, and few groups tell no asymmetry, so that their scores count with both signs.
-func (s *search) sort(scores dense.Matrix[float64], output int, keep func(i int) bool) (all []float64) {
+func (s *mixtureSearch) sort(scores dense.Matrix[float64], output int, keep func(i int) bool) (all []float64) {
 	for i := range scores.Rows {
 		if v := scores.At(i, output); keep(i) {
 			if all = append(all, v); s.Groups != nil {
@@ -255,7 +255,7 @@ var levels = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.
 
 // assess sets the coverage of bands of 90 % and the CRPS. The quantiles of each twentieth of the
 // rows come from the scores of the other rows.
-func (c *choice) assess(s *search, y, scores dense.Matrix[float64], places []place) {
+func (c *choice) assess(s *mixtureSearch, y, scores dense.Matrix[float64], places []place) {
 	const parts = 20
 	for j := range scores.Cols {
 		for k := range parts {

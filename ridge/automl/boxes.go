@@ -21,7 +21,7 @@ const (
 // boxes learns a kernel of kernels.Boxes. Thresholds lie between values of the rows. Columns have
 // equal weights at first. In each round the weight of a threshold becomes the mean square of the
 // step that the fit has there, over rows whose other columns stay.
-func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
+func boxes(s *mixtureSearch, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
@@ -67,7 +67,7 @@ func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 	}
 }
 
-func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
+func (s *mixtureSearch) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
 	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
 	weights, _, err := s.likeliest(k, b.X, b.Y, b.Weights)
 	if err != nil {

@@ -80,7 +80,7 @@ func descend(at int, loss func(power int) float64) int {
 
 // likeliest returns the weights a of the fit to y with the λ of largest evidence, and the logarithm
 // of the evidence, for targets with a shared λ and noise of their own.
-func (s *search) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], weights []float64) (a dense.Matrix[float64], score float64, err error) {
+func (s *mixtureSearch) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], weights []float64) (a dense.Matrix[float64], score float64, err error) {
 	var gram dense.Matrix[float64]
 	if err := interrupt.Await(s.ctx, func() { gram = gramian.Gram(gram, k, x, dense.Matrix[float64]{}) }); err != nil {
 		return a, 0, err
@@ -131,7 +131,7 @@ func unitOf(gram dense.Matrix[float64], weights []float64) float64 {
 //	∂f/∂z ∝ Σ_i a_i·k(z, z_i)·(z_i − z),  without the factor 1/ℓ².
 //
 // It takes n²·d multiply-adds for each output.
-func (s *search) outerProduct(k kernels.Kernel, z, a dense.Matrix[float64]) (*mat.SymDense, error) {
+func (s *mixtureSearch) outerProduct(k kernels.Kernel, z, a dense.Matrix[float64]) (*mat.SymDense, error) {
 	m, gram := mat.NewSymDense(z.Cols, nil), gramian.Gram(dense.Matrix[float64]{}, k, z, dense.Matrix[float64]{})
 	weighted, slopes := dense.New[float64](z.Rows, z.Cols), mat.NewDense(z.Rows, z.Cols, nil)
 	c := dense.Transpose(dense.Matrix[float64]{}, a)

@@ -52,7 +52,7 @@ func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options
 	p := pick{&candidate{explored: &explored{family: new(family)}, goal: new(goal), back: make([]back, drawn.all.Y.Cols)}, 1}
 	found := choice{learnt: learnt{space: at, kernel: k, ratio: 0.1}, Report: Report{Classes: o.Classes, Outputs: drawn.all.Y.Cols, Kernel: "Gaussian"}, picks: []pick{p}}
 	found.Folds = randomFolds
-	s := &search{Options: o, ctx: ctx, src: src, rows: drawn.all, folds: []fold{{train: make([]int, drawn.n)}}, goals: []*goal{newGoal(drawn.all)}}
+	s := &mixtureSearch{Options: o, ctx: ctx, src: src, rows: drawn.all, folds: []fold{{train: make([]int, drawn.n)}}, goals: []*goal{newGoal(drawn.all)}}
 	t, f := newTask(s, p, found.learnt, rows, drawn, true), fitted[T]{member: member[T]{Weight: 1, Back: p.back}}
 	done, err := kernelFit(s, &found, t, &f)
 	var scores dense.Matrix[float64]
@@ -97,7 +97,7 @@ var Quantile = rankOf
 // each half is a fold.
 func ErrorsWithout(a, b []float64) []float64 {
 	n := len(a)
-	s := &search{members: 2, rows: ridge.Block[float64]{Y: dense.New[float64](n, 1), Weights: make([]float64, n)}, folds: make([]fold, 2)}
+	s := &mixtureSearch{members: 2, rows: ridge.Block[float64]{Y: dense.New[float64](n, 1), Weights: make([]float64, n)}, folds: make([]fold, 2)}
 	s.goals = []*goal{{unit: []float64{1}}}
 	for i := range n {
 		s.rows.Weights[i], s.tested = 1, append(s.tested, i)
@@ -115,13 +115,13 @@ func ErrorsWithout(a, b []float64) []float64 {
 // Factor returns the factor of exponentials for targets y and predictions f of their logarithms.
 func Factor(y, f []float64) float64 {
 	n := len(y)
-	s := &search{rows: ridge.Block[float64]{Y: dense.Of(n, 1, y), Weights: make([]float64, n)}}
+	s := &mixtureSearch{rows: ridge.Block[float64]{Y: dense.Of(n, 1, y), Weights: make([]float64, n)}}
 	logs := logarithms(dense.Of(n, 1, f))
 	for i := range n {
 		s.rows.Weights[i], s.tested = 1, append(s.tested, i)
 	}
 	s.goals = []*goal{{y: logs, mean: []float64{0}, unit: []float64{1}, logs: true}}
-	c := &candidate{explored: &explored{search: s}, goal: s.goals[0], scores: logs}
+	c := &candidate{explored: &explored{mixtureSearch: s}, goal: s.goals[0], scores: logs}
 	c.judge()
 	return c.back[0].Factor
 }

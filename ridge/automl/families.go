@@ -23,7 +23,7 @@ type family struct {
 	applies func(x dense.Matrix[float64], classes int) bool
 
 	// start is the first length-scale to try, and ratio is λ, or 0 to choose it.
-	space func(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error)
+	space func(s *mixtureSearch, b ridge.Block[float64]) (at space, start, ratio float64, err error)
 }
 
 const mostMetric = 300
@@ -52,8 +52,8 @@ func severalValues(x dense.Matrix[float64], _ int) bool {
 }
 
 // linear returns the function of a family of linear functions of columns with the units.
-func linear(u units) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
-	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
+func linear(u units) func(s *mixtureSearch, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(_ *mixtureSearch, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, u)
 		at.kernel = kernels.DotProduct{}
 		return at, 0, 0, err
@@ -66,8 +66,8 @@ func severalScales(x dense.Matrix[float64]) bool { return x.Cols > 1 && x.Cols <
 
 func fewRows(n, d int) bool { return n < 3*d }
 
-func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
-	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
+func scaledColumns(u units) func(s *mixtureSearch, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(_ *mixtureSearch, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, u)
 		if err != nil {
 			return at, 0, 0, err
@@ -77,7 +77,7 @@ func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, floa
 	}
 }
 
-func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
+func ownScales(s *mixtureSearch, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
@@ -102,8 +102,8 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 
 // learntMetric learns L from the average outer product of gradients of a fit, and fits again, for
 // some rounds [Radhakrishnan et al. 2024].
-func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
-	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+func learntMetric(rounds int, diagonal bool) func(s *mixtureSearch, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(s *mixtureSearch, b ridge.Block[float64]) (space, float64, float64, error) {
 		at, err := standardised(b.X, deviations)
 		if err != nil {
 			return at, 0, 0, err
@@ -135,7 +135,7 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 // outputs, for the f of most evidence among length-scales, which are parts of the usual one. The
 // points x of b are standardised, and f is a function of z = L·x, so that ∇f = Lᵀ·∂f/∂z. It returns
 // the part of f.
-func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool, parts []float64) (best float64, err error) {
+func (s *mixtureSearch) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool, parts []float64) (best float64, err error) {
 	d := b.X.Cols
 	var z mat.Dense
 	l := gonum.ToMat(metric)
@@ -171,7 +171,7 @@ func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], d
 
 // likelyLength returns the Gaussian kernel of most evidence among parts of the usual length-scale,
 // and the weights of the fit.
-func (s *search) likelyLength(b ridge.Block[float64], usual float64, parts []float64) (k kernels.Gaussian, weights dense.Matrix[float64], err error) {
+func (s *mixtureSearch) likelyLength(b ridge.Block[float64], usual float64, parts []float64) (k kernels.Gaussian, weights dense.Matrix[float64], err error) {
 	most := math.Inf(-1)
 	for _, part := range parts {
 		at := kernels.Gaussian{LengthScale: part * usual}

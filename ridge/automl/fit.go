@@ -130,7 +130,7 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{Options: o, ctx: ctx, src: src, power: -4, choice: -4, positive: drawn.positive && !o.HeavyTails}
+	s := &mixtureSearch{Options: o, ctx: ctx, src: src, power: -4, choice: -4, positive: drawn.positive && !o.HeavyTails}
 	if o.Groups != nil {
 		for _, i := range drawn.numbers[:drawn.choose] {
 			s.group = append(s.group, o.Groups[i])
@@ -165,7 +165,7 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 }
 
 // conclude fits the mixture to all rows.
-func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample) (*Result[T], error) {
+func conclude[T dense.Float](s *mixtureSearch, found choice, rows ridge.Rows[T], drawn trainingSample) (*Result[T], error) {
 	var all []fitted[T]
 	var first task[T]
 	for i, p := range found.picks {
@@ -200,7 +200,7 @@ func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn 
 
 // soFar returns a fit of the best mixture so far to the rows b of the sample, or nil. The context
 // has ended.
-func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Result[T] {
+func soFar[T dense.Float](s *mixtureSearch, found choice, b ridge.Block[float64]) *Result[T] {
 	if found.Best < 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Resu
 	own.ctx, own.Groups, own.HeavyTails = context.WithoutCancel(s.ctx), s.group, false
 	own.src = rand.NewPCG(1, 2) // a fit that was left may draw from s.src yet
 	found.Ended, found.Report.Rows = true, n
-	drawn := sample{all: b, unit: 1, choose: n, n: n}
+	drawn := trainingSample{all: b, unit: 1, choose: n, n: n}
 	for i := range n {
 		drawn.numbers = append(drawn.numbers, i)
 	}

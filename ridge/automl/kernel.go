@@ -36,7 +36,7 @@ func (o Options) fitsKernel(l learnt, n, d, outputs int) bool {
 // kernelFit fits the kernel of all rows. Without groups, the first pick has the length-scales and λ
 // of least errors at rows left out of fits on a sample. It returns false if the iterations do not
 // converge, or probes hide the errors at rows left out.
-func kernelFit[T dense.Float](s *search, found *choice, t task[T], f *fitted[T]) (bool, error) {
+func kernelFit[T dense.Float](s *mixtureSearch, found *choice, t task[T], f *fitted[T]) (bool, error) {
 	k, ratio, probes := kernels.Pullback{K: t.kernel, A: t.space.matrix(), Centre: t.space.centre}, t.ratio, 0
 	name := ", of all rows"
 	if s.Groups == nil {
@@ -94,7 +94,7 @@ func meanWeight[T dense.Float](b ridge.Block[T]) (mean float64) {
 	return mean
 }
 
-func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {
+func iterate[T dense.Float](s *mixtureSearch, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {
 	var fit *kernelridge.Result[T]
 	var err error
 	stop := interrupt.Await(s.ctx, func() {
@@ -111,7 +111,7 @@ func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio
 // kernelScales gives the kernel k, of rows in their own units, a length-scale for each dimension of
 // the space, and another λ, if they lower the errors at rows left out of the sample by more than
 // they fit their noise. It returns what it has done in words.
-func (s *search) kernelScales(k *kernels.Pullback, ratio *float64, drawn sample) (name string, err error) {
+func (s *mixtureSearch) kernelScales(k *kernels.Pullback, ratio *float64, drawn trainingSample) (name string, err error) {
 	rows := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
 	b := indicators(rows, s.Classes)
 	if s.ClassWeights != nil {

@@ -22,8 +22,8 @@ type task[T dense.Float] struct {
 	pick
 	learnt
 	curves curves
-	rows   view[T]
-	drawn  sample
+	rows   memberRows[T]
+	drawn  trainingSample
 	first  bool // of the picks
 }
 
@@ -34,9 +34,9 @@ type fitted[T dense.Float] struct {
 	rows ridge.Block[T]        // with the errors, moved
 }
 
-func newTask[T dense.Float](s *search, p pick, l learnt, rows ridge.Rows[T], drawn sample, first bool) task[T] {
+func newTask[T dense.Float](s *mixtureSearch, p pick, l learnt, rows ridge.Rows[T], drawn trainingSample, first bool) task[T] {
 	c := p.family.curves(s.rows.X)
-	t := task[T]{pick: p, learnt: l, curves: c, drawn: drawn, first: first, rows: view[T]{
+	t := task[T]{pick: p, learnt: l, curves: c, drawn: drawn, first: first, rows: memberRows[T]{
 		Rows: rows, columns: drawn.all.X.Cols, outputs: drawn.all.Y.Cols, unit: drawn.unit,
 		curves: c, logs: p.goal.logs, classes: s.Classes, factors: s.ClassWeights,
 	}}
@@ -49,7 +49,7 @@ func newTask[T dense.Float](s *search, p pick, l learnt, rows ridge.Rows[T], dra
 
 // fitTask fits a pick to all rows. It takes the kernel of all rows, if that is affordable, or
 // landmarks.
-func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], err error) {
+func fitTask[T dense.Float](s *mixtureSearch, found *choice, t task[T]) (f fitted[T], err error) {
 	f.Weight, f.Curves, f.Back = t.weight, t.curves, t.back
 	_, linear := t.kernel.(kernels.DotProduct)
 	done := true
@@ -91,7 +91,7 @@ func fitTask[T dense.Float](s *search, found *choice, t task[T]) (f fitted[T], e
 }
 
 // classify replaces the model by the classifier of its scores.
-func (f *fitted[T]) classify(s *search, y dense.Matrix[T], weights []T, left dense.Matrix[float64]) error {
+func (f *fitted[T]) classify(s *mixtureSearch, y dense.Matrix[T], weights []T, left dense.Matrix[float64]) error {
 	var c *ridge.Classifier[T]
 	var err error
 	m := f.Model
@@ -103,7 +103,7 @@ func (f *fitted[T]) classify(s *search, y dense.Matrix[T], weights []T, left den
 }
 
 // exactFit fits the kernel of all rows directly.
-func exactFit[T dense.Float](s *search, t task[T]) (*ridge.Model[T], error) {
+func exactFit[T dense.Float](s *mixtureSearch, t task[T]) (*ridge.Model[T], error) {
 	b, err := collect(s.ctx, t.rows)
 	if err != nil {
 		return nil, err

@@ -43,12 +43,12 @@ func (c *candidate) judge() {
 			c.back[j] = b
 		}
 	}
-	c.loss = c.search.losses(c.held, c.losses)
+	c.loss = c.mixtureSearch.losses(c.held, c.losses)
 }
 
 // losses writes the losses of predictions at the held-out rows, and returns the sum over weighted
 // rows: log-losses, or mean squares of errors in deviations of the outputs.
-func (s *search) losses(held dense.Matrix[float64], losses []float64) (sum float64) {
+func (s *mixtureSearch) losses(held dense.Matrix[float64], losses []float64) (sum float64) {
 	for at := range losses {
 		i, loss := s.tested[at], 0.0
 		if s.Classes > 0 {
@@ -69,7 +69,7 @@ func (s *search) losses(held dense.Matrix[float64], losses []float64) (sum float
 }
 
 // temperature returns the temperature of scores at held-out rows, for one more effective row.
-func (s *search) temperature(scores dense.Matrix[float64]) float64 {
+func (s *mixtureSearch) temperature(scores dense.Matrix[float64]) float64 {
 	labels, weights := make([]int, scores.Rows), make([]float64, scores.Rows)
 	for at, i := range s.tested[:scores.Rows] {
 		labels[at], weights[at] = int(s.rows.Y.At(i, 0)), s.rows.Weights[i]
@@ -92,7 +92,7 @@ type pick struct {
 
 // mix returns a mixture of candidates of small loss, of which each pick lowers the loss of the mean
 // of the picks as far as possible [Caruana et al. 2004].
-func (s *search) mix(pool []*candidate) (all []pick) {
+func (s *mixtureSearch) mix(pool []*candidate) (all []pick) {
 	mean, losses := dense.New[float64](len(s.tested), pool[0].held.Cols), make([]float64, len(s.tested))
 	trial, count := mean.Clone(), make(map[*candidate]float64)
 	for step := range picksOfMix {
@@ -124,7 +124,7 @@ func (s *search) mix(pool []*candidate) (all []pick) {
 
 // errorsWithout returns the errors at held-out rows, for each fold of the mixture that the other
 // folds choose from the pool: errors at rows that have chosen a mixture are too small.
-func (s *search) errorsWithout(pool []*candidate) dense.Matrix[float64] {
+func (s *mixtureSearch) errorsWithout(pool []*candidate) dense.Matrix[float64] {
 	errors, from := dense.New[float64](len(s.tested), s.rows.Y.Cols), 0
 	for _, f := range s.folds {
 		own, end := *s, from+len(f.test)
@@ -146,11 +146,11 @@ func (s *search) errorsWithout(pool []*candidate) dense.Matrix[float64] {
 
 // growth is the factor of λ from the fits outside of folds to a fit to n rows of classes, whose
 // temperature is that of the scores outside of folds: scores of a large λ are in proportion to n/λ.
-func (s *search) growth(n int) float64 { return float64(n) / float64(len(s.folds[0].train)) }
+func (s *mixtureSearch) growth(n int) float64 { return float64(n) / float64(len(s.folds[0].train)) }
 
 // learn returns the function of the candidate in the space that all rows of the sample teach, with
 // the λ of n rows.
-func (c *candidate) learn(s *search, n int) (l learnt, err error) {
+func (c *candidate) learn(s *mixtureSearch, n int) (l learnt, err error) {
 	every := make([]int, c.x.Rows)
 	for i := range every {
 		every[i] = i

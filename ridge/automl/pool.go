@@ -29,16 +29,16 @@ type fold struct{ train, test []int }
 
 // explored is a family at the rows outside of each fold.
 type explored struct {
-	*search
+	*mixtureSearch
 	family *family
 	index  int
 	x      dense.Matrix[float64] // moved by the curves of the family
 	taught *goal                 // from which the family learns
-	parts  []part
+	parts  []foldFit
 	pool   []*candidate
 }
 
-type part struct {
+type foldFit struct {
 	space       space
 	kernel      kernels.Kernel
 	train       []int                 // the numbers of the rows of the fit
@@ -67,7 +67,7 @@ type candidate struct {
 }
 
 // prepare sets the goals and the folds for the rows b.
-func (s *search) prepare(b ridge.Block[float64], parts int) error {
+func (s *mixtureSearch) prepare(b ridge.Block[float64], parts int) error {
 	if s.rows = b; s.Classes == 0 {
 		s.goals = []*goal{newGoal(b)}
 		if s.positive {
@@ -122,7 +122,7 @@ func logarithms[T dense.Float](y dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // block returns the rows with the numbers of points x, with the goal as targets.
-func (s *search) block(x dense.Matrix[float64], g *goal, numbers []int) ridge.Block[float64] {
+func (s *mixtureSearch) block(x dense.Matrix[float64], g *goal, numbers []int) ridge.Block[float64] {
 	b := ridge.Block[float64]{X: layout.Rows(x, numbers), Y: layout.Rows(g.y, numbers)}
 	for _, i := range numbers {
 		b.Weights = append(b.Weights, s.rows.Weights[i])
@@ -139,8 +139,8 @@ const (
 // logarithms of targets if the best candidate so far does. In large samples, half of the rows
 // outside of the first fold tell the best kernel of a family for each goal, and whether the family
 // is far worse than the best.
-func (s *search) explore(f *family, index int) (pool []*candidate, score float64, err error) {
-	e := &explored{search: s, family: f, index: index, taught: s.teacher, x: moved(f.curves(s.rows.X), s.rows.X)}
+func (s *mixtureSearch) explore(f *family, index int) (pool []*candidate, score float64, err error) {
+	e := &explored{mixtureSearch: s, family: f, index: index, taught: s.teacher, x: moved(f.curves(s.rows.X), s.rows.X)}
 	defer func() {
 		for i := range e.parts { // memory
 			p, none := &e.parts[i], dense.Matrix[float64]{}
@@ -212,11 +212,11 @@ func (f *family) curves(x dense.Matrix[float64]) curves {
 
 // learn learns the space of the family outside of each fold.
 func (e *explored) learn(folds []fold) (err error) {
-	e.parts = make([]part, len(folds))
+	e.parts = make([]foldFit, len(folds))
 	for i, fold := range folds {
 		p, b := &e.parts[i], e.block(e.x, e.taught, fold.train)
 		p.train, p.weights = fold.train, b.Weights
-		if p.space, p.start, p.ratio, err = e.family.space(e.search, b); err != nil {
+		if p.space, p.start, p.ratio, err = e.family.space(e.mixtureSearch, b); err != nil {
 			return err
 		}
 		if !e.family.fixed && !(p.start > 0) {
@@ -234,7 +234,7 @@ func (e *explored) learn(folds []fold) (err error) {
 // climb tries length-scales and shapes of kernels, from the smoothest on.
 func (e *explored) climb() (first error) {
 	least, length := math.Inf(1), 1.0
-	try := func(k shape, l float64) bool {
+	try := func(k kernelShape, l float64) bool {
 		name := fmt.Sprintf("%s, length-scale %.3g", k.name, l*e.parts[0].start)
 		loss, err := e.try(name, func(start float64) kernels.Kernel { return k.of(l * start) })
 		if first = cmp.Or(first, err); err != nil || !(loss < least) {

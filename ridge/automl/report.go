@@ -131,7 +131,7 @@ func (r Report) String() string {
 }
 
 // score returns the score of a report from losses at the held-out rows.
-func (s *search) score(losses []float64) float64 {
+func (s *mixtureSearch) score(losses []float64) float64 {
 	loss, all := 0.0, 0.0
 	for at, v := range losses {
 		i := s.tested[at]
@@ -148,7 +148,7 @@ func (s *search) score(losses []float64) float64 {
 }
 
 // report sets what the mixture is worth at the held-out rows.
-func (s *search) report(c *choice, pool []*candidate) {
+func (s *mixtureSearch) report(c *choice, pool []*candidate) {
 	n := len(s.tested)
 	held, losses, weights := dense.New[float64](n, c.picks[0].held.Cols), make([]float64, n), make([]float64, n)
 	for _, p := range c.picks {

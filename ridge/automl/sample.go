@@ -24,7 +24,7 @@ const (
 	mostPoint             = 1e300         // in size: knots and differences of a column are in range
 )
 
-type sample struct {
+type trainingSample struct {
 	all      ridge.Block[float64] // with weights in the unit
 	unit     float64              // of weights
 	choose   int                  // the number of rows of all, from the first on, with which Fit chooses
@@ -34,7 +34,7 @@ type sample struct {
 	numbers []int // of the rows of all, in the order of reading
 }
 
-func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
+func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (trainingSample, error) {
 	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), choose: o.choosing(), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
 	d, p, read := 0, 0, 0
 	for b, err := range rows.Blocks() {
@@ -48,7 +48,7 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 			err = fmt.Errorf("automl: Groups has %d numbers, want one for each row, of which there are at least %d", len(o.Groups), n)
 		}
 		if err != nil {
-			return sample{}, err
+			return trainingSample{}, err
 		}
 		y := dense.Copy(dense.Matrix[float64]{}, b.Y)
 		for i := range b.X.Rows {
@@ -62,7 +62,7 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 		read += b.X.Rows
 	}
 	if o.Groups != nil && read < len(o.Groups) {
-		return sample{}, fmt.Errorf("automl: Groups has %d numbers, want one for each of %d rows", len(o.Groups), read)
+		return trainingSample{}, fmt.Errorf("automl: Groups has %d numbers, want one for each of %d rows", len(o.Groups), read)
 	}
 	return s.sample(d, p)
 }
@@ -173,9 +173,9 @@ func (s *sampler) keep(rows *[]row, most, n int, take func() row) {
 	}
 }
 
-func (s *sampler) sample(d, p int) (sample, error) {
+func (s *sampler) sample(d, p int) (trainingSample, error) {
 	if s.n < leastRows {
-		return sample{}, fmt.Errorf("automl: %d rows with a weight above 0, want at least %d", s.n, leastRows)
+		return trainingSample{}, fmt.Errorf("automl: %d rows with a weight above 0, want at least %d", s.n, leastRows)
 	}
 	shuffle := func(rows []row) { s.rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] }) }
 	if s.ranks == nil {
@@ -194,7 +194,7 @@ func (s *sampler) sample(d, p int) (sample, error) {
 	}
 	chosen, err := add(slices.Clone(s.rows[:random]))
 	if err != nil {
-		return sample{}, err
+		return trainingSample{}, err
 	}
 	rest := slices.DeleteFunc(s.rows[random:], func(r row) bool { return contains(chosen[random:], r) })
 	if len(chosen) > random {
@@ -215,7 +215,7 @@ func (s *sampler) sample(d, p int) (sample, error) {
 	for j, low := range s.low {
 		positive = positive && low.y[j] > 0 && s.high[j].y[j] > 2*low.y[j]
 	}
-	return sample{all: all, unit: unit, choose: len(chosen), n: s.n, positive: positive, numbers: numbers}, nil
+	return trainingSample{all: all, unit: unit, choose: len(chosen), n: s.n, positive: positive, numbers: numbers}, nil
 }
 
 // unitOfWeights returns the mean of weights, which is finite and exactly w if all are w. New rows

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// search chooses a mixture with a sample of the rows.
-type search struct {
+// mixtureSearch chooses a mixture with a sample of the rows.
+type mixtureSearch struct {
 	Options
 	ctx        context.Context
 	src        rand.Source
@@ -54,7 +54,7 @@ type choice struct {
 	heldErrors dense.Matrix[float64]
 }
 
-func (s *search) progress(family string) {
+func (s *mixtureSearch) progress(family string) {
 	s.done++
 	if s.Progress != nil {
 		s.Progress(s.done, s.most, family)
@@ -78,7 +78,7 @@ func (o Options) folds(n, d int) int {
 // choose compares functions of all families at held-out rows of b, which are in random order, and
 // mixes the best ones. If the context ends after a family, choose returns the best mixture so far
 // and the error of the context.
-func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
+func (s *mixtureSearch) choose(b ridge.Block[float64]) (c choice, err error) {
 	parts := s.Options.folds(b.X.Rows, b.X.Cols)
 	c.Folds = randomFolds
 	switch {
@@ -134,7 +134,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 // row that other rows need: for the only row of a class, and for a row without which an output
 // would not vary in the other folds. Forward in time, parts becomes the number of folds that have
 // rows.
-func (s *search) divide(b ridge.Block[float64], parts int) ([]int, int, error) {
+func (s *mixtureSearch) divide(b ridge.Block[float64], parts int) ([]int, int, error) {
 	var fold []int
 	if s.group != nil {
 		fold = foldsOfGroups(s.group, parts, s.Forward)
@@ -163,7 +163,7 @@ func (s *search) divide(b ridge.Block[float64], parts int) ([]int, int, error) {
 	return fold, parts, nil
 }
 
-func (s *search) scatter(b ridge.Block[float64], folds int) []int {
+func (s *mixtureSearch) scatter(b ridge.Block[float64], folds int) []int {
 	fold := make([]int, b.X.Rows)
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
 	for c := range max(s.Classes, 1) {
@@ -179,7 +179,7 @@ func (s *search) scatter(b ridge.Block[float64], folds int) []int {
 
 // release sets the fold of a row to −1 if an output would not vary without the fold of the row, or
 // the folds of all rows of its group.
-func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
+func (s *mixtureSearch) release(fold []int, y dense.Matrix[float64], parts int) {
 	for j := range y.Cols {
 		for k := range parts {
 			var own, others []int
@@ -231,13 +231,13 @@ func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []fl
 	return y, unit
 }
 
-// shape makes kernels of a length-scale.
-type shape struct {
+// kernelShape makes kernels of a length-scale.
+type kernelShape struct {
 	name string
 	of   func(l float64) kernels.Kernel
 }
 
-var shapes = []shape{
+var shapes = []kernelShape{
 	{"Gaussian", func(l float64) kernels.Kernel { return kernels.Gaussian{LengthScale: l} }},
 	{"Matérn 5/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 2.5, LengthScale: l} }},
 	{"Matérn 3/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 1.5, LengthScale: l} }},

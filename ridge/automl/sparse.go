@@ -16,7 +16,7 @@ import (
 
 // sparse learns linear functions under the horseshoe prior. The space has a dimension for each
 // output, the function itself. ratio makes the coefficient of ridge regression on it 1.
-func sparse(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
+func sparse(s *mixtureSearch, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
 	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
@@ -58,7 +58,7 @@ const (
 // λ_j half-Cauchy of scale 1 [Carvalho et al. 2010], into beta, which is zero for y = 0.
 // Half-Cauchy laws are mixtures of inverse gamma laws [Makalic & Schmidt 2016], and β is drawn with
 // a factorisation of n×n numbers [Bhattacharya et al. 2016].
-func (s *search) horseshoe(beta []float64, z dense.Matrix[float64], y []float64) error {
+func (s *mixtureSearch) horseshoe(beta []float64, z dense.Matrix[float64], y []float64) error {
 	least := leastNoise * meanSquare(y)
 	if least == 0 {
 		return nil

@@ -135,7 +135,7 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 // tail returns the rows of b with the ω of the ν whose fit, with the kernel in the space, has the
 // largest likelihood of leave-one-out. weights are those of the first fit. ν is +Inf unless the
 // log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt length-scales may.
-func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
+func (s *mixtureSearch) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
 	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.landmarks, b.X.Rows)))
 	if err != nil {
 		return best, err
@@ -165,7 +165,7 @@ func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (bes
 }
 
 // weights are the first weights of the rows that chose the family.
-func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.Block[float64], weights []float64) (*ridge.Model[T], reweighted[T], error) {
+func heavy[T dense.Float](s *mixtureSearch, found *choice, of reweighted[T], all ridge.Block[float64], weights []float64) (*ridge.Model[T], reweighted[T], error) {
 	best, err := s.tail(found.learnt, all.RowRange(0, len(weights)), weights)
 	if err != nil {
 		return nil, of, err
@@ -189,7 +189,7 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 
 // robust returns b with weights for which outliers count little: the ω of tail for a Gaussian
 // kernel whose length-scale is the root mean square distance of two rows.
-func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
+func (s *mixtureSearch) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {
 		return b, err

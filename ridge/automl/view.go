@@ -7,8 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// view is rows as a part of a mixture sees them, with an output for each class if classes > 0.
-type view[T dense.Float] struct {
+// memberRows is rows as a part of a mixture sees them, with an output for each class if classes >
+// 0.
+type memberRows[T dense.Float] struct {
 	ridge.Rows[T]
 	columns, outputs int
 	unit             float64 // of weights
@@ -18,7 +19,7 @@ type view[T dense.Float] struct {
 	factors          []float64 // of the weights of classes, or nil
 }
 
-func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
+func (v memberRows[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	return func(yield func(ridge.Block[T], error) bool) {
 		read := 0
 		for b, err := range v.Rows.Blocks() {

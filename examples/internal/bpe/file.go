@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// file is tokenizer.json of Hugging Face, as far as it decides the tokens of a text.
-type file struct {
+// tokenizerFile is tokenizer.json of Hugging Face, as far as it decides the tokens of a text.
+type tokenizerFile struct {
 	Added []struct {
 		ID                      int
 		Content                 string
@@ -67,7 +67,7 @@ func (p *pair) UnmarshalJSON(data []byte) error {
 // Parse reads tokenizer.json of Hugging Face. Texts must be divided as by GPT-2, with or without a
 // word for each digit, as by SmolLM2. Parse ignores tokens that a post-processor adds to a text.
 func Parse(data []byte) (*Tokenizer, error) {
-	var f file
+	var f tokenizerFile
 	err := json.Unmarshal(data, &f)
 	t := &Tokenizer{special: make(map[string]int), merges: make(map[[2]int]merge), bytes: make(map[int]string), known: make(map[string][]int)}
 	if err == nil {
@@ -85,7 +85,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-func (f *file) check() error {
+func (f *tokenizerFile) check() error {
 	m := f.Model
 	switch {
 	case m.Type != "BPE":
@@ -115,7 +115,7 @@ func (s step) digits() (bool, error) {
 	return split, nil
 }
 
-func (f *file) tokens(t *Tokenizer) error {
+func (f *tokenizerFile) tokens(t *Tokenizer) error {
 	owner := make(map[int]string)
 	own := func(text string, id int) error {
 		if other, ok := owner[id]; id < 0 || ok && other != text {

@@ -20,13 +20,13 @@ type Config struct {
 
 	Tied bool `json:"tie_word_embeddings"`
 
-	End Tokens `json:"eos_token_id"` // that end a text
+	End TokenIDs `json:"eos_token_id"` // that end a text
 }
 
 // In JSON a list of tokens may also be one number.
-type Tokens []int
+type TokenIDs []int
 
-func (t *Tokens) UnmarshalJSON(data []byte) error {
+func (t *TokenIDs) UnmarshalJSON(data []byte) error {
 	if data[0] != '[' && data[0] != 'n' {
 		data = fmt.Appendf(nil, "[%s]", data)
 	}

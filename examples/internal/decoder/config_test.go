@@ -16,7 +16,7 @@ func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig([]byte(`{"model_type": "llama", ` + sizes + `, "rope_scaling": null}`))
 	require.NoError(t, err)
 	assert.Equal(t, Config{Vocabulary: 8, Layers: 1, Width: 8, Heads: 2, KeyHeads: 2, HeadDim: 4, Inner: 4}, c, "not tied, as Llama's default is")
-	for text, want := range map[string]Tokens{"2": {2}, "[1, 2]": {1, 2}, "null": nil} {
+	for text, want := range map[string]TokenIDs{"2": {2}, "[1, 2]": {1, 2}, "null": nil} {
 		c, err := ParseConfig([]byte(`{"model_type": "llama", ` + sizes + `, "eos_token_id": ` + text + `}`))
 		require.NoError(t, err)
 		assert.Equal(t, want, c.End)

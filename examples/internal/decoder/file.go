@@ -21,7 +21,7 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights
 		return nil, err
 	}
 	m := &Model{Config: c}
-	r := reader{left: maps.Clone(f.Tensors), weights: weights}
+	r := weightReader{left: maps.Clone(f.Tensors), weights: weights}
 	maps.DeleteFunc(r.left, func(name string, _ safetensors.Tensor) bool { return strings.HasSuffix(name, ".rotary_emb.inv_freq") })
 	m.embedding = r.linear("model.embed_tokens.weight", c.Vocabulary, c.Width)
 	m.out = m.embedding
@@ -34,7 +34,7 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights
 	m.norm = norm("model.norm.weight")
 	for i := range c.Layers {
 		name := func(part string) string { return fmt.Sprintf("model.layers.%d.%s", i, part) }
-		m.blocks = append(m.blocks, &block{
+		m.blocks = append(m.blocks, &decoderLayer{
 			attentionNorm: norm(name("input_layernorm.weight")),
 			gatedNorm:     norm(name("post_attention_layernorm.weight")),
 			attention:     r.attention(name("self_attn."), c, heads),
@@ -54,14 +54,14 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights
 	return m, nil
 }
 
-// reader removes the tensors that it reads from left, and keeps the first error.
-type reader struct {
+// weightReader removes the tensors that it reads from left, and keeps the first error.
+type weightReader struct {
 	left    map[string]safetensors.Tensor
 	weights safetensors.DType
 	err     error
 }
 
-func (r *reader) attention(prefix string, c Config, heads performer.Batch[float32]) *layer.MultiHead[float32] {
+func (r *weightReader) attention(prefix string, c Config, heads performer.Batch[float32]) *layer.MultiHead[float32] {
 	d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
 	for name, shape := range map[string][]int{"q_proj": {d, c.Width}, "k_proj": {keys, c.Width}, "v_proj": {keys, c.Width}, "o_proj": {c.Width, d}} {
 		if t, ok := r.left[prefix+name+".weight"]; ok && !slices.Equal(t.Shape, shape) {
@@ -75,7 +75,7 @@ func (r *reader) attention(prefix string, c Config, heads performer.Batch[float3
 }
 
 // Elements keep their type if it has 16 bits.
-func (r *reader) linear(name string, rows, cols int) *layer.Linear[float32] {
+func (r *weightReader) linear(name string, rows, cols int) *layer.Linear[float32] {
 	weights := r.weights
 	if t := r.left[name].DType; weights == "" && (t == safetensors.F16 || t == safetensors.BF16) {
 		weights = t
@@ -89,7 +89,7 @@ func (r *reader) linear(name string, rows, cols int) *layer.Linear[float32] {
 	return l
 }
 
-func (r *reader) floats(name string, shape ...int) []float32 {
+func (r *weightReader) floats(name string, shape ...int) []float32 {
 	t, ok := r.left[name]
 	delete(r.left, name)
 	x, err := safetensors.Floats[float32](t)
@@ -106,7 +106,7 @@ func (r *reader) floats(name string, shape ...int) []float32 {
 	return x
 }
 
-func (r *reader) fail(err error) {
+func (r *weightReader) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}

@@ -13,14 +13,14 @@ import (
 type Model struct {
 	Config
 	embedding *layer.Linear[float32] // Vocabulary×Width
-	blocks    []*block
+	blocks    []*decoderLayer
 	norm      layer.RMSNorm[float32]
 	out       *layer.Linear[float32] // Vocabulary×Width
 	lengths   []int                  // of the sequences of the last call of Forward
 }
 
-// block is h = x + attention(norm(x)), y = h + gated(norm(h)).
-type block struct {
+// decoderLayer is h = x + attention(norm(x)), y = h + gated(norm(h)).
+type decoderLayer struct {
 	attentionNorm, gatedNorm layer.RMSNorm[float32]
 	attention                *layer.MultiHead[float32]
 	gate, up, down           *layer.Linear[float32] // W_g, W_u, W_d

@@ -35,7 +35,7 @@ func TestSmolLM2(t *testing.T) {
 	m, err := lm.Open(folder, "")
 	require.NoError(t, err)
 	require.Equal(t, want.Tokens, m.Tokenizer.Encode(nil, want.Text))
-	assert.Equal(t, decoder.Tokens{2}, m.End)
+	assert.Equal(t, decoder.TokenIDs{2}, m.End)
 
 	n := len(want.Tokens) - 1
 	losses := m.Losses(m.Read(want.Tokens[:n], []int{n}), want.Tokens[1:])

@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-type Table struct {
+type Listing struct {
 	left int        // the number of columns with left alignment
 	rows [][]string // the names, a rule without its dashes, and the rows
 }
 
 // New returns a table without rows whose columns have the given names. The first left columns have
 // left alignment; the other columns, for numbers, have right alignment.
-func New(left int, names ...string) *Table {
-	return &Table{left, [][]string{names, make([]string, len(names))}}
+func New(left int, names ...string) *Listing {
+	return &Listing{left, [][]string{names, make([]string, len(names))}}
 }
 
 // Row appends a row with a cell for each column, or a blank line without cells.
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *Listing) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // A rune counts as one column of text.
-func (t *Table) Fprint(w io.Writer) error {
+func (t *Listing) Fprint(w io.Writer) error {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for j, cell := range row {

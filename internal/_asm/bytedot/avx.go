@@ -26,7 +26,7 @@ func WriteAMD64() {
 		if !m.Wide {
 			m.widen()
 			m.words = true
-			writeProducts("wideScores", "wideAdd", kernels[Op, Register]{m})
+			writeProducts("wideScores", "wideAdd", writer[Op, Register]{m})
 		}
 	}
 }

@@ -84,10 +84,10 @@ type weigher[V any] struct {
 	bytes       func(a, b V, into V) V // packs the weights of four rows and adds them to the totals
 }
 
-type kernels[V, G any] struct{ machine[V, G] }
+type writer[V, G any] struct{ machine[V, G] }
 
 func write[V, G any](m machine[V, G]) {
-	k := kernels[V, G]{m}
+	k := writer[V, G]{m}
 	writeProducts("scores", "add", k)
 	k.raises()
 	k.weigh()
@@ -98,7 +98,7 @@ func write[V, G any](m machine[V, G]) {
 	k.transpose()
 }
 
-func writeProducts[V, G any](scoresName, addName string, k kernels[V, G]) {
+func writeProducts[V, G any](scoresName, addName string, k writer[V, G]) {
 	for _, sixteens := range []int{1, 4} {
 		k.product(scores[V, G](scoresName), sixteens)
 		k.product(add[V, G](addName), sixteens)
@@ -106,14 +106,14 @@ func writeProducts[V, G any](scoresName, addName string, k kernels[V, G]) {
 }
 
 // bytes returns an argument that counts elements of four bytes, in bytes.
-func (k kernels[V, G]) bytes(name string) G {
+func (k writer[V, G]) bytes(name string) G {
 	n := k.Argument(name)
 	k.InBytes(n)
 	return n
 }
 
 // raises goes down sixteen columns.
-func (k kernels[V, G]) raises() {
+func (k writer[V, G]) raises() {
 	k.Begin("raise", "(dst, y *float32, stride, rows int)", "raises 16 numbers to what is larger in rows of y.")
 	dst, y, stride, rows := k.Argument("dst"), k.Argument("y"), k.bytes("stride"), k.Argument("rows")
 	peaks := k.load(k.vectors(), dst)
@@ -128,7 +128,7 @@ func (k kernels[V, G]) raises() {
 }
 
 // weigh goes down sixteen columns, four rows at a time.
-func (k kernels[V, G]) weigh() {
+func (k writer[V, G]) weigh() {
 	k.Begin("weigh", "(dst *uint8, step int, totals *int32, y *float32, stride int, shifts *float32, groups int)",
 		"writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to the next, and adds them to totals.")
 	dst, step, stride, groups := k.Argument("dst"), k.Argument("step"), k.bytes("stride"), k.Argument("groups")

@@ -82,7 +82,7 @@ func (p *product[V, G]) write(row []V) {
 
 // product writes the product of the rows of A and a panel of sixteens·16 columns of B, in parts of
 // the columns. After a part the arguments that have an element a column advance.
-func (k kernels[V, G]) product(e epilogue[V, G], sixteens int) {
+func (k writer[V, G]) product(e epilogue[V, G], sixteens int) {
 	k.Begin(fmt.Sprintf("%s%d", e.name, sixteens), "("+e.arguments+", starts *int32, a *int8, row, group int, b *uint8, rows, groups int)",
 		fmt.Sprintf("%s for rows of A and %d columns of B.", e.doc, lanes*sixteens))
 	p := &product[V, G]{machine: k.machine, step: sixteens * lanes * groupBytes, end: func() {}}

@@ -2,7 +2,7 @@ package bytedot
 
 import "fmt"
 
-func (k kernels[V, G]) spanRows() {
+func (k writer[V, G]) spanRows() {
 	k.Begin("spanRows", "(dst *uint32, x *float32, stride, rows, sixteens int)",
 		"raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens elements.")
 	dst, x, stride, rows := k.Argument("dst"), k.Argument("x"), k.bytes("stride"), k.Argument("rows")
@@ -22,7 +22,7 @@ func (k kernels[V, G]) spanRows() {
 	k.End()
 }
 
-func (k kernels[V, G]) encodeRows() {
+func (k writer[V, G]) encodeRows() {
 	k.Begin("encodeRows", "(dst *int8, step int, sums *int32, x *float32, stride int, factors *float32, rows, sixteens int)",
 		"writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the bytes of a row to its sum.")
 	dst, step, sums := k.Argument("dst"), k.Argument("step"), k.Argument("sums")
@@ -48,7 +48,7 @@ func (k kernels[V, G]) encodeRows() {
 	k.End()
 }
 
-func (k kernels[V, G]) spanColumns() {
+func (k writer[V, G]) spanColumns() {
 	k.Begin("spanColumns", "(dst *uint32, x *float32, stride, rows int)", "raises the 16 of dst to the bits of the largest |x| of a column.")
 	dst, x, stride, rows := k.Argument("dst"), k.Argument("x"), k.bytes("stride"), k.Argument("rows")
 	mask, most := k.magnitude(), k.load(k.vectors(), dst)
@@ -62,7 +62,7 @@ func (k kernels[V, G]) spanColumns() {
 	k.End()
 }
 
-func (k kernels[V, G]) encodeColumns() {
+func (k writer[V, G]) encodeColumns() {
 	k.Begin("encodeColumns", "(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)",
 		"writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes of a column side by side, and adds the bytes of a column to its sum.")
 	dst, to, stride, groups := k.Argument("dst"), k.Argument("sums"), k.bytes("stride"), k.Argument("groups")
@@ -85,7 +85,7 @@ func (k kernels[V, G]) encodeColumns() {
 }
 
 // transpose takes as many rows at a time as a vector has groups of four bytes, and as many groups.
-func (k kernels[V, G]) transpose() {
+func (k writer[V, G]) transpose() {
 	k.Begin("transpose", "(dst *uint8, step int, codes *int8, row, groups int)",
 		"writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next. It may read up to 63 bytes behind a row.")
 	step, row, flip := k.Argument("step"), k.Argument("row"), k.flipper()

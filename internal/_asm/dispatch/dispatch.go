@@ -26,30 +26,30 @@ import (
 //go:embed *.tmpl
 var tables embed.FS
 
-// machine is the kernels of one tier, for one element type unless Size is 0.
-type machine struct {
+// tierKernels is the kernels of one tier, for one element type unless Size is 0.
+type tierKernels struct {
 	Name, Tier string // the end of the names of its functions, and what it is in package simd
 	Log, Size  int
 	stubs      map[string]*ast.FuncType
 }
 
 // T returns the element type.
-func (m machine) T() string { return fmt.Sprintf("float%d", 8*m.Size) }
+func (m tierKernels) T() string { return fmt.Sprintf("float%d", 8*m.Size) }
 
 // Has tells whether there is a kernel.
-func (m machine) Has(kernel string) bool { return m.stubs[kernel+m.Name] != nil }
+func (m tierKernels) Has(kernel string) bool { return m.stubs[kernel+m.Name] != nil }
 
 // Lanes returns the number of elements of a vector.
-func (m machine) Lanes() int { return 1 << m.Log }
+func (m tierKernels) Lanes() int { return 1 << m.Log }
 
 // AVX2 returns the machine with the narrower vectors of amd64.
-func (m machine) AVX2() machine {
+func (m tierKernels) AVX2() tierKernels {
 	m.Name, m.Tier, m.Log = m.Name[:3]+"AVX2", "AVX2", m.Log-1
 	return m
 }
 
 // List returns the kernels with those numbers in their names for which there is one.
-func (m machine) List(format string, numbers []int) string {
+func (m tierKernels) List(format string, numbers []int) string {
 	var list strings.Builder
 	for _, i := range numbers {
 		if name := fmt.Sprintf(format, i); m.Has(name) {
@@ -123,19 +123,19 @@ func Write(pkg, folder, source string) error {
 }
 
 // machinesOf returns the machines of an architecture that have kernels.
-func machinesOf(arch, folder string) ([]machine, error) {
-	var all, used []machine
+func machinesOf(arch, folder string) ([]tierKernels, error) {
+	var all, used []tierKernels
 	switch arch {
 	case "amd64":
 		for _, m := range amd64.Machines {
-			all = append(all, machine{Name: m.Name, Tier: m.Name[3:], Log: m.Log, Size: m.Size})
+			all = append(all, tierKernels{Name: m.Name, Tier: m.Name[3:], Log: m.Log, Size: m.Size})
 		}
-		all = append(all, machine{Name: "AVX512", Tier: "AVX512"}, machine{Name: "AVX2", Tier: "AVX2"})
+		all = append(all, tierKernels{Name: "AVX512", Tier: "AVX512"}, tierKernels{Name: "AVX2", Tier: "AVX2"})
 	case "arm64":
 		for _, m := range arm64.Machines(nil) {
-			all = append(all, machine{Name: m.Name, Tier: "NEON", Log: 4 - m.Shift(), Size: m.Size})
+			all = append(all, tierKernels{Name: m.Name, Tier: "NEON", Log: 4 - m.Shift(), Size: m.Size})
 		}
-		all = append(all, machine{Name: "NEON", Tier: "NEON"})
+		all = append(all, tierKernels{Name: "NEON", Tier: "NEON"})
 	default:
 		return nil, nil
 	}
@@ -170,7 +170,7 @@ func functionsOf(name string) (functions []*ast.FuncDecl, err error) {
 	return functions, nil
 }
 
-func writeTables(b *bytes.Buffer, table *template.Template, machines []machine) error {
+func writeTables(b *bytes.Buffer, table *template.Template, machines []tierKernels) error {
 	for _, size := range []int{4, 8} {
 		fmt.Fprintf(b, "var kernels%d = [simd.NEON + 1]*kernels[float%d]{\n", 8*size, 8*size)
 		for _, m := range machines {

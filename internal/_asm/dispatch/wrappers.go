@@ -30,7 +30,7 @@ type wrapper struct {
 	Reference                       string // the call
 }
 
-func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, machines []machine) error {
+func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, machines []tierKernels) error {
 	typed := len(machines) > 0 && machines[0].Size > 0
 	if typed {
 		b.WriteString("const (\n")
@@ -120,7 +120,7 @@ func parameters(f *ast.FuncType) (kinds map[string]string, names []string) {
 
 // arguments returns what a wrapper with parameters in this order passes to a kernel: a pointer for
 // each slice in turn, and all else by name.
-func (m machine) arguments(name string, stub *ast.FuncType, params map[string]string, order []string) (list []string) {
+func (m tierKernels) arguments(name string, stub *ast.FuncType, params map[string]string, order []string) (list []string) {
 	kinds, names := parameters(stub)
 	var slices []string
 	for _, p := range order {
@@ -149,7 +149,7 @@ func (m machine) arguments(name string, stub *ast.FuncType, params map[string]st
 }
 
 // length returns the value of a length that a kernel wants.
-func (m machine) length(name, argument string) string {
+func (m tierKernels) length(name, argument string) string {
 	of, ok := lengths[strings.TrimRight(name, "1248")+"."+argument]
 	switch {
 	case !ok:

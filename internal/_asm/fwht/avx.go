@@ -22,9 +22,9 @@ func WriteAMD64() {
 	for _, general := range amd64.Machines {
 		m := avx{Vectors: amd64.Vectors{Machine: general}}
 		m.constants()
-		k := kernels[Op, Register]{m, 3, 4, 2, 2}
+		k := writer[Op, Register]{m, 3, 4, 2, 2}
 		if m.Wide {
-			k = kernels[Op, Register]{m, 4, 8, 4, 8}
+			k = writer[Op, Register]{m, 4, 8, 4, 8}
 		}
 		k.write()
 		if m.Wide {
@@ -106,7 +106,7 @@ func (m avx) differences() (difference func(a, b Op, h int) Op, negated func(a, 
 	return difference, negated
 }
 
-func (m avx) loadBlock(v []Op, first int, b block[Register]) {
+func (m avx) loadBlock(v []Op, first int, b elementBlock[Register]) {
 	for i := range v {
 		at := (first + i) * m.Width()
 		v[i] = m.Load(b.src, at)
@@ -119,7 +119,7 @@ func (m avx) loadBlock(v []Op, first int, b block[Register]) {
 	}
 }
 
-func (m avx) lastStage(k kernels[Op, Register], v []Op, h int, difference func(a, b Op, h int) Op, dst Register) {
+func (m avx) lastStage(k writer[Op, Register], v []Op, h int, difference func(a, b Op, h int) Op, dst Register) {
 	k.butterflies(v, h, difference, func(i int) { m.Store(v[i], dst, i*m.Width()) })
 }
 
@@ -192,7 +192,7 @@ func (m avx) columns(left Register) {
 	}
 }
 
-func (m avx) combine(k kernels[Op, Register]) {
+func (m avx) combine(k writer[Op, Register]) {
 	g, x, stride, count := k.beginCombine()
 	rows := m.walk(stride)(x)
 	mask := m.Broadcast(amd64.Static("negative" + m.Name))

@@ -12,7 +12,7 @@ const (
 
 // beginCombine begins the kernel that writes, for each of count groups of four rows, the eight
 // combinations of their first vectors and the negatives of those.
-func (k kernels[V, G]) beginCombine() (groups, x, stride, count G) {
+func (k writer[V, G]) beginCombine() (groups, x, stride, count G) {
 	k.Begin("combine", "(groups, x *T, stride, count int)",
 		"writes the 16 combinations of the first vectors of each of count groups of four rows of x, stride elements apart, into groups.")
 	groups, x, stride, count = k.Argument("groups"), k.Argument("x"), k.Argument("stride"), k.Argument("count")
@@ -21,7 +21,7 @@ func (k kernels[V, G]) beginCombine() (groups, x, stride, count G) {
 }
 
 // combinations returns the sums and differences of four rows in the order of the reference.
-func (k kernels[V, G]) combinations(load func(i int) V) []V {
+func (k writer[V, G]) combinations(load func(i int) V) []V {
 	both := func(a, b V) []V { return []V{k.Add(a, b), k.Sub(a, b)} }
 	p := both(load(0), load(1))
 	r := both(load(2), load(3))
@@ -39,7 +39,7 @@ const inRegisters = 3
 
 // core writes the core of order h, whose terms are numbered as in package fwht. The combinations of
 // a few groups at a time are in registers, and the sums over the groups before are in a buffer.
-func (k kernels[V, G]) core(h int, terms []uint16) {
+func (k writer[V, G]) core(h int, terms []uint16) {
 	k.Begin(fmt.Sprintf("core%d", h), "(x *T, stride, columns int, sums *T)",
 		fmt.Sprintf("applies the core of order %[1]d to the first columns of %[1]d rows of x, stride elements apart; sums has room for a vector a row.", h))
 	x, stride, columns, sums := k.Argument("x"), k.Argument("stride"), k.Argument("columns"), k.Argument("sums")

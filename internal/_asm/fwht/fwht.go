@@ -21,9 +21,9 @@ type machine[V, G any] interface {
 	// b, and a function for −a − b.
 	differences() (difference func(a, b V, h int) V, negated func(a, b V) V)
 	// loadBlock sets v to the vectors of a block from vector first on.
-	loadBlock(v []V, first int, b block[G])
+	loadBlock(v []V, first int, b elementBlock[G])
 	// lastStage runs stage h, the last one, on the vectors of a block, and writes them.
-	lastStage(k kernels[V, G], v []V, h int, difference func(a, b V, h int) V, dst G)
+	lastStage(k writer[V, G], v []V, h int, difference func(a, b V, h int) V, dst G)
 	// passes writes a loop over count blocks of 1<<r rows, and over their columns, stride and
 	// columns in bytes. body gets functions for one vector of row i.
 	passes(r int, p, stride, columns, count G, body func(load func(i int) V, store func(v V, i int)))
@@ -32,7 +32,7 @@ type machine[V, G any] interface {
 
 	// columns chooses the columns of the next vector of a core, of which left bytes are left.
 	columns(left G)
-	combine(k kernels[V, G])
+	combine(k writer[V, G])
 	sums()
 	times()
 }
@@ -45,7 +45,7 @@ type walk[V any] interface {
 	next()
 }
 
-type kernels[V, G any] struct {
+type writer[V, G any] struct {
 	machine[V, G]
 	// radix is the binary logarithm of the number of vectors in registers, with room to work.
 	radix int
@@ -56,10 +56,10 @@ type kernels[V, G any] struct {
 }
 
 // log is the binary logarithm of the number of elements of a vector.
-func (k kernels[V, G]) log() int { return len(fmt.Sprintf("%b", k.Lanes())) - 1 }
+func (k writer[V, G]) log() int { return len(fmt.Sprintf("%b", k.Lanes())) - 1 }
 
 // write writes all kernels but the cores.
-func (k kernels[V, G]) write() {
+func (k writer[V, G]) write() {
 	for r := 0; r <= k.radix; r++ {
 		k.base(r, plain)
 		k.base(r, signed)
@@ -81,7 +81,7 @@ func (k kernels[V, G]) write() {
 // inside runs the stages inside the vectors x, some of them in step. A lane and its partner change
 // places, and the vector is added with the sign of the lane: x·(±1) + partner. A fused multiply-add
 // rounds this sum as an addition or a subtraction does.
-func (k kernels[V, G]) inside(x, signs []V) {
+func (k writer[V, G]) inside(x, signs []V) {
 	for s, sign := range signs {
 		for step := range slices.Chunk(x, k.inStep) {
 			partners := make([]V, len(step))
@@ -95,7 +95,7 @@ func (k kernels[V, G]) inside(x, signs []V) {
 
 // butterflies replaces v[i] and v[i+h], for all indices i without the bit h, by their sums and
 // differences. done(i), if given, is called when v[i] is final.
-func (k kernels[V, G]) butterflies(v []V, h int, difference func(a, b V, h int) V, done func(i int)) {
+func (k writer[V, G]) butterflies(v []V, h int, difference func(a, b V, h int) V, done func(i int)) {
 	var indices []int
 	for i := range v {
 		if i&h == 0 {
@@ -128,8 +128,8 @@ const (
 	streaming      // prefetches
 )
 
-// block is a block of elements, with the addresses of a kind.
-type block[G any] struct {
+// elementBlock is a block of elements, with the addresses of a kind.
+type elementBlock[G any] struct {
 	kind   kind
 	size   int // in bytes
 	src    G
@@ -142,8 +142,8 @@ const line = 64
 
 // base interleaves stages inside vectors with those across them, left half before right, so that
 // shuffles of one half overlap additions of the other.
-func (k kernels[V, G]) base(r int, kind kind) {
-	elements, b := k.Lanes()<<r, block[G]{kind: kind, size: k.Width() << r}
+func (k writer[V, G]) base(r int, kind kind) {
+	elements, b := k.Lanes()<<r, elementBlock[G]{kind: kind, size: k.Width() << r}
 	var dst G
 	switch kind {
 	case signed:
@@ -203,7 +203,7 @@ func (k kernels[V, G]) base(r int, kind kind) {
 	k.End()
 }
 
-func (k kernels[V, G]) lanes(s int) {
+func (k writer[V, G]) lanes(s int) {
 	k.Begin(fmt.Sprintf("lanes%d", s), "(p *T, count int)",
 		fmt.Sprintf("transforms adjacent blocks of %d elements, count vectors in all, in place.", 1<<s))
 	p, count := k.Argument("p"), k.Argument("count")
@@ -217,7 +217,7 @@ func (k kernels[V, G]) lanes(s int) {
 	k.End()
 }
 
-func (k kernels[V, G]) pass(r int) {
+func (k writer[V, G]) pass(r int) {
 	k.Begin(fmt.Sprintf("pass%d", r), "(p *T, h, columns, count int)",
 		fmt.Sprintf("runs the stages h … %dh on the first columns of count adjacent blocks of %dh elements, in place.", 1<<(r-1), 1<<r))
 	p, stride, columns, count := k.Argument("p"), k.Argument("h"), k.Argument("columns"), k.Argument("count")

@@ -11,7 +11,7 @@ type neon struct{ arm64.Machine }
 // WriteARM64 writes the kernels of arm64.
 func WriteARM64(f *arm64.File) {
 	for _, m := range arm64.Machines(f) {
-		k := kernels[arm64.Vec, arm64.GP]{neon{m}, 4, 8, 1, 1}
+		k := writer[arm64.Vec, arm64.GP]{neon{m}, 4, 8, 1, 1}
 		k.write()
 		for _, h := range terms.Orders {
 			k.core(h, terms.Of(h))
@@ -47,7 +47,7 @@ func (m neon) differences() (difference func(a, b arm64.Vec, h int) arm64.Vec, n
 		func(a, b arm64.Vec) arm64.Vec { return m.Sub(m.Neg(a), b) }
 }
 
-func (m neon) loadBlock(v []arm64.Vec, first int, b block[arm64.GP]) {
+func (m neon) loadBlock(v []arm64.Vec, first int, b elementBlock[arm64.GP]) {
 	if b.kind == streaming && first == 0 {
 		ahead := m.GP()
 		m.I("ADD R%r, R%r, R%w", b.src, b.ahead, ahead)
@@ -64,7 +64,7 @@ func (m neon) loadBlock(v []arm64.Vec, first int, b block[arm64.GP]) {
 	}
 }
 
-func (m neon) lastStage(k kernels[arm64.Vec, arm64.GP], v []arm64.Vec, h int, difference func(a, b arm64.Vec, h int) arm64.Vec, dst arm64.GP) {
+func (m neon) lastStage(k writer[arm64.Vec, arm64.GP], v []arm64.Vec, h int, difference func(a, b arm64.Vec, h int) arm64.Vec, dst arm64.GP) {
 	k.butterflies(v, h, difference, nil)
 	m.StoreAll(v, dst, 0)
 }
@@ -106,7 +106,7 @@ func (w neonWalk) next() {}
 
 func (m neon) columns(arm64.GP) {}
 
-func (m neon) combine(k kernels[arm64.Vec, arm64.GP]) {
+func (m neon) combine(k writer[arm64.Vec, arm64.GP]) {
 	g, x, stride, count := k.beginCombine()
 	m.Label("loop")
 	c := k.combinations(m.walk(stride)(x).load)

@@ -118,9 +118,9 @@ type single[V, G, L any] struct {
 	vectors  int
 	corrects bool
 
-	u         []V     // the token adds k_i·u to row i of S
-	corrected sums[V] // S times the coefficients that the next token corrects
-	answers   sums[V] // S times the query of the token
+	u         []V        // the token adds k_i·u to row i of S
+	corrected rowSums[V] // S times the coefficients that the next token corrects
+	answers   rowSums[V] // S times the query of the token
 
 	t     G
 	loops int
@@ -173,14 +173,14 @@ func (k *single[V, G, L]) write(name string) {
 	k.End()
 }
 
-// sums are sums over the even rows and over the odd rows.
-type sums[V any] [2][]V
+// rowSums are sums over the even rows and over the odd rows.
+type rowSums[V any] [2][]V
 
-func (k *single[V, G, L]) sums() sums[V] {
-	return sums[V]{k.accumulators(k.vectors), k.accumulators(k.vectors)}
+func (k *single[V, G, L]) sums() rowSums[V] {
+	return rowSums[V]{k.accumulators(k.vectors), k.accumulators(k.vectors)}
 }
 
-func (k *single[V, G, L]) clearSums(s sums[V]) {
+func (k *single[V, G, L]) clearSums(s rowSums[V]) {
 	for _, half := range s {
 		for _, v := range half {
 			k.clear(v)
@@ -189,7 +189,7 @@ func (k *single[V, G, L]) clearSums(s sums[V]) {
 }
 
 // total adds the sum over the odd rows to the sum over the even rows.
-func (k *single[V, G, L]) total(s sums[V]) []V { return kernel.Each(k.Add, s[0], s[1], s[0]) }
+func (k *single[V, G, L]) total(s rowSums[V]) []V { return kernel.Each(k.Add, s[0], s[1], s[0]) }
 
 func (k *single[V, G, L]) number(slice string) number[V] {
 	at := k.load(slice)
@@ -212,7 +212,7 @@ func (k *single[V, G, L]) loop(coefficients []G, d *decays[G], token *G, body fu
 }
 
 // read adds c_i·S_i to the sums for all rows i. The coefficients c are at an address.
-func (k *single[V, G, L]) read(c G, sum sums[V]) {
+func (k *single[V, G, L]) read(c G, sum rowSums[V]) {
 	k.loop([]G{c}, nil, nil, func(odd int, row G, of func(c int) number[V]) {
 		k.addRow(sum[odd], row, odd*k.vectors*k.Width(), of(0))
 	})

@@ -67,7 +67,7 @@ func (m avx) unroll(k int) int {
 }
 
 // loop returns the place in bytes. A jump out of body leaves the place as it is.
-func (m avx) loop(label string, n Register, k int, body func(b block[Op, Register])) (place Register) {
+func (m avx) loop(label string, n Register, k int, body func(b position[Op, Register])) (place Register) {
 	at, left := GP64(), GP64()
 	XORQ(at, at)
 	MOVQ(n, left)
@@ -96,7 +96,7 @@ func (m avx) loop(label string, n Register, k int, body func(b block[Op, Registe
 
 func (m avx) again(p Register) Register { return p }
 
-func (m avx) weighted(_ block[Op, Register], x Register, rows *walk[Register], _ []Register, body func(row Register, weight func(slice Register) Op)) {
+func (m avx) weighted(_ position[Op, Register], x Register, rows *walk[Register], _ []Register, body func(row Register, weight func(slice Register) Op)) {
 	start := rows.label()
 	row, i := m.CopyOf(x), GP64()
 	XORQ(i, i)

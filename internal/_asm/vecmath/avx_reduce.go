@@ -22,7 +22,7 @@ func (m avx) returns(x Register) {
 
 func (m avx) returnLargest(v Op) { m.returns(m.fold(m.Machine.Max, v)) }
 
-func (m avx) returnPlace(acc, minusInf Op, n Register, sums func(b block[Op, Register]) []Op) {
+func (m avx) returnPlace(acc, minusInf Op, n Register, sums func(b position[Op, Register]) []Op) {
 	best := m.fold(m.Machine.Max, acc)
 	lowest := XMM()
 	of(m, func(a, b Op) { VMOVSS(a, b) }, func(a, b Op) { VMOVSD(a, b) })(m.memory(m.Bits(math.Inf(-1))), lowest)
@@ -30,7 +30,7 @@ func (m avx) returnPlace(acc, minusInf Op, n Register, sums func(b block[Op, Reg
 	JEQ(LabelRef("none"))
 	peak := m.Broadcast(best)
 	bits := GP32()
-	at := m.loop("search", n, 1, func(b block[Op, Register]) {
+	at := m.loop("search", n, 1, func(b position[Op, Register]) {
 		m.moveMask(m.equal(sums(b)[0], peak), bits)
 		TESTL(bits, bits)
 		JNZ(LabelRef("found"))

@@ -7,7 +7,7 @@ import (
 
 // exponential returns a function that computes new registers of e^x, and changes x:
 // e^x = 2^n·e^r with n = round(x/ln 2) and r = x − n·ln 2, |r| ≤ ½ln 2.
-func (m kernels[V, G]) exponential() func(x []V) []V {
+func (m writer[V, G]) exponential() func(x []V) []V {
 	lowest, highest := m.register(m.of(-104, -746)), m.register(m.of(89, 710)) // e^x is 0 and +Inf
 	inverse := m.Value(0x1.71547652b82fep+0)
 	scale := m.scale()
@@ -53,23 +53,23 @@ func (m kernels[V, G]) exponential() func(x []V) []V {
 }
 
 // exponentials writes the functions whose last step is an exponential.
-func (m kernels[V, G]) exponentials() {
-	m.exponentialOf("expMinus", "(dst, x *T, c T, n int)", "sets dst[i] = e^(x[i] − c) for n elements.", func() func(b block[V, G]) []V {
+func (m writer[V, G]) exponentials() {
+	m.exponentialOf("expMinus", "(dst, x *T, c T, n int)", "sets dst[i] = e^(x[i] − c) for n elements.", func() func(b position[V, G]) []V {
 		x, c := m.Argument("x"), m.Number("c")
-		return func(b block[V, G]) []V {
+		return func(b position[V, G]) []V {
 			v := b.load(x)
 			return Each(m.Sub, v, c, v)
 		}
 	})
-	m.exponentialOf("expDiff", "(dst, x, a, b *T, n int)", "sets dst[i] = e^((x[i] − a[i]) − b[i]) for n elements.", func() func(b block[V, G]) []V {
+	m.exponentialOf("expDiff", "(dst, x, a, b *T, n int)", "sets dst[i] = e^((x[i] − a[i]) − b[i]) for n elements.", func() func(b position[V, G]) []V {
 		x, p, q := m.Argument("x"), m.Argument("a"), m.Argument("b")
-		return func(b block[V, G]) []V { return m.difference(b, x, p, q) }
+		return func(b position[V, G]) []V { return m.difference(b, x, p, q) }
 	})
 	m.exponentialOf("expRelative", "(dst, x *T, x0 T, a *T, a0 T, b *T, b0 T, n int)",
-		"sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))) for n elements.", func() func(b block[V, G]) []V {
+		"sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))) for n elements.", func() func(b position[V, G]) []V {
 			x, p, q := m.Argument("x"), m.Argument("a"), m.Argument("b")
 			x0, a0, b0 := m.Number("x0"), m.Number("a0"), m.Number("b0")
-			return func(b block[V, G]) []V {
+			return func(b position[V, G]) []V {
 				u, v := b.load(p), b.load(q)
 				for i := range u {
 					m.Sub(u[i], a0, u[i])
@@ -89,7 +89,7 @@ func (m kernels[V, G]) exponentials() {
 }
 
 // difference returns (x − a) − b.
-func (m kernels[V, G]) difference(at block[V, G], x, a, b G) []V {
+func (m writer[V, G]) difference(at position[V, G], x, a, b G) []V {
 	v := at.load(x)
 	for _, p := range []G{a, b} {
 		Each(m.Sub, v, at.load(p), v)
@@ -99,21 +99,21 @@ func (m kernels[V, G]) difference(at block[V, G], x, a, b G) []V {
 
 // exponentialOf writes a function of the exponents that prepare's result computes for a block.
 // prepare loads arguments.
-func (m kernels[V, G]) exponentialOf(name, signature, doc string, prepare func() func(b block[V, G]) []V) {
+func (m writer[V, G]) exponentialOf(name, signature, doc string, prepare func() func(b position[V, G]) []V) {
 	m.Begin(name, signature, doc)
 	exponents := prepare()
 	dst, n := m.Argument("dst"), m.Argument("n")
 	exp := m.exponential()
-	m.loop("block", n, 2, func(b block[V, G]) { b.store(exp(exponents(b)), dst) })
+	m.loop("block", n, 2, func(b position[V, G]) { b.store(exp(exponents(b)), dst) })
 	m.End()
 }
 
-func (m kernels[V, G]) elu() {
+func (m writer[V, G]) elu() {
 	m.Begin("elu", "(dst, x *T, n int)", "sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.")
 	dst, x, n := m.Argument("dst"), m.Argument("x"), m.Argument("n")
 	exp := m.exponential()
 	zero, one := m.Zero(), m.Value(1)
-	m.loop("block", n, 2, func(b block[V, G]) {
+	m.loop("block", n, 2, func(b position[V, G]) {
 		result := exp(b.load(x))
 		for i, v := range b.load(x) {
 			fault := m.Sub(v, v)
@@ -127,14 +127,14 @@ func (m kernels[V, G]) elu() {
 	m.End()
 }
 
-func (m kernels[V, G]) matern() {
+func (m writer[V, G]) matern() {
 	m.Begin("matern", "(x *T, a T, b *T, c, p, q T, n int)",
 		"sets x[i] = ((q·s + p·r) + 1)·e^−r with s = max(0, a·((x[i] + b[i]) + c)) and r = √s for n elements.")
 	x, n, second := m.Argument("x"), m.Argument("n"), m.Argument("b")
 	a, c, p, q := m.Number("a"), m.Number("c"), m.Number("p"), m.Number("q")
 	exp := m.exponential()
 	zero, one, signBit := m.Zero(), m.Value(1), m.signBit()
-	m.loop("block", n, 2, func(b block[V, G]) {
+	m.loop("block", n, 2, func(b position[V, G]) {
 		s, r := b.load(x), b.load(second)
 		for i := range s {
 			m.Add(r[i], s[i], s[i])

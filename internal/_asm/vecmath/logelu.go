@@ -12,7 +12,7 @@ import (
 // summed as in fdlibm:
 //
 //	f − (f²/2 − s·(f²/2 + R(s²))),  R(z) = z·(c₀ + c₁z + …).
-func (m kernels[V, G]) logELU() {
+func (m writer[V, G]) logELU() {
 	m.Begin("logELU", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.")
 	dst, x, n := m.Argument("dst"), m.Argument("x"), m.Argument("n")
 	bias := Of(m, uint64(127), 1023)
@@ -26,7 +26,7 @@ func (m kernels[V, G]) logELU() {
 	polynomial := m.polynomial(m.constants(minimax.Log1p), false)
 	signBit := m.signBit()
 	minusOne, inf, minusInf, nan := m.Value(-1), m.Value(math.Inf(1)), m.Value(math.Inf(-1)), m.Value(math.NaN())
-	m.loop("block", n, 2, func(b block[V, G]) {
+	m.loop("block", n, 2, func(b position[V, G]) {
 		v := b.load(x)
 		// Min and Max return NaN if their second operand is NaN. Narrow machines have no
 		// register for zero beyond these lines.

@@ -114,7 +114,7 @@ func (m neon) hasShorter() bool { return false }
 func (m neon) unroll(k int) int { return k }
 
 // loop returns how many elements are left. A jump out of body leaves the elements of its block.
-func (m neon) loop(label string, n arm64.GP, k int, body func(b block[arm64.Vec, arm64.GP])) (left arm64.GP) {
+func (m neon) loop(label string, n arm64.GP, k int, body func(b position[arm64.Vec, arm64.GP])) (left arm64.GP) {
 	left = m.CopyOf(n)
 	round := func(b neonBlock, elements int) {
 		start, end := fmt.Sprintf("%s%d", label, elements), fmt.Sprintf("%s%dEnd", label, elements)
@@ -141,12 +141,12 @@ func (m neon) loop(label string, n arm64.GP, k int, body func(b block[arm64.Vec,
 
 func (m neon) again(p arm64.GP) arm64.GP { return m.CopyOf(p) }
 
-func (m neon) weighted(columns block[arm64.Vec, arm64.GP], x arm64.GP, rows *walk[arm64.GP], slices []arm64.GP, body func(row arm64.GP, weight func(slice arm64.GP) arm64.Vec)) {
+func (m neon) weighted(columns position[arm64.Vec, arm64.GP], x arm64.GP, rows *walk[arm64.GP], slices []arm64.GP, body func(row arm64.GP, weight func(slice arm64.GP) arm64.Vec)) {
 	next := map[arm64.GP]arm64.GP{}
 	for _, p := range slices {
 		next[p] = m.CopyOf(p)
 	}
-	kernels[arm64.Vec, arm64.GP]{m}.each(columns, x, rows, func(row arm64.GP) {
+	writer[arm64.Vec, arm64.GP]{m}.each(columns, x, rows, func(row arm64.GP) {
 		body(row, func(slice arm64.GP) arm64.Vec { return m.BroadcastNext(next[slice]) })
 	})
 }

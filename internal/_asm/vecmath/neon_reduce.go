@@ -19,14 +19,14 @@ func (m neon) returnLargest(v arm64.Vec) {
 	m.End()
 }
 
-func (m neon) returnPlace(acc, minusInf arm64.Vec, n arm64.GP, sums func(b block[arm64.Vec, arm64.GP]) []arm64.Vec) {
+func (m neon) returnPlace(acc, minusInf arm64.Vec, n arm64.GP, sums func(b position[arm64.Vec, arm64.GP]) []arm64.Vec) {
 	peak := m.largest(acc)
 	lane, none := m.GP(), m.GP()
 	m.I("MOVD $-1, R%w", none)
 	m.I("CBNZ R%r, %j", m.Most(m.Equal(peak, minusInf)), "none")
 	// The numbers of lanes, in each half of a lane of float64.
 	lanes := m.Constant(arm64.Of(m.Machine, uint64(1)<<32, 0), arm64.Of(m.Machine, uint64(3)<<32|2, 1<<32|1))
-	left := m.loop("search", n, 1, func(b block[arm64.Vec, arm64.GP]) {
+	left := m.loop("search", n, 1, func(b position[arm64.Vec, arm64.GP]) {
 		mask := m.Equal(sums(b)[0], peak)
 		m.I("MOVD R%r, R%w", m.Least(m.OrNot(lanes, mask)), lane)
 		m.I("CMPW $0, R%r", lane)

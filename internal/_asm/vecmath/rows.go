@@ -7,12 +7,12 @@ import (
 )
 
 // rows writes the functions that go down the rows of a matrix, some columns at a time.
-func (m kernels[V, G]) rows() {
+func (m writer[V, G]) rows() {
 	m.Begin("peakRows", "(peaks, x *T, stride, rows, n int)",
 		"sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.")
 	peaks, x, rows := m.Argument("peaks"), m.Argument("x"), m.walk()
 	inf := m.Value(math.Inf(1))
-	m.loop("columns", rows.n, 4, func(columns block[V, G]) {
+	m.loop("columns", rows.n, 4, func(columns position[V, G]) {
 		acc := columns.load(peaks)
 		m.each(columns, x, rows, func(row G) {
 			for j, v := range columns.load(row) {
@@ -28,7 +28,7 @@ func (m kernels[V, G]) rows() {
 	x, rows = m.Argument("x"), m.walk()
 	p, q, sums := m.Argument("a"), m.Argument("b"), m.Argument("sums")
 	exp := m.exponential()
-	m.loop("columns", rows.n, m.unroll(4), func(columns block[V, G]) {
+	m.loop("columns", rows.n, m.unroll(4), func(columns position[V, G]) {
 		sum := columns.load(sums)
 		m.each(columns, x, rows, func(row G) {
 			v := exp(m.difference(columns, row, p, q))
@@ -41,14 +41,14 @@ func (m kernels[V, G]) rows() {
 }
 
 // walk returns the walk that the arguments stride, rows and n give.
-func (m kernels[V, G]) walk() *walk[G] {
+func (m writer[V, G]) walk() *walk[G] {
 	w := &walk[G]{stride: m.Argument("stride"), rows: m.Argument("rows"), n: m.Argument("n")}
 	m.InBytes(w.stride)
 	return w
 }
 
 // each writes a loop over the rows of x, of which there is one at least.
-func (m kernels[V, G]) each(columns block[V, G], x G, rows *walk[G], body func(row G)) {
+func (m writer[V, G]) each(columns position[V, G], x G, rows *walk[G], body func(row G)) {
 	start, row, left := rows.label(), columns.row(x), m.CopyOf(rows.rows)
 	m.Label(start)
 	body(row)
@@ -58,7 +58,7 @@ func (m kernels[V, G]) each(columns block[V, G], x G, rows *walk[G], body func(r
 
 // outer writes the functions that add an outer product to the rows of a matrix and sum
 // the rows, or only sum them. Columns stay in registers while the rows pass.
-func (m kernels[V, G]) outer() {
+func (m writer[V, G]) outer() {
 	m.Begin("outer", "(s *T, stride int, a, b, x, y *T, rows, n int)",
 		"sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.")
 	m.sumRows(nil, []G{m.Argument("a"), m.Argument("x")})
@@ -73,7 +73,7 @@ func (m kernels[V, G]) outer() {
 }
 
 // sumRows writes a function of outer, with factors of rows and of an outer product, if any.
-func (m kernels[V, G]) sumRows(decays, product []G) {
+func (m writer[V, G]) sumRows(decays, product []G) {
 	s, stride, b, y := m.Argument("s"), m.Argument("stride"), m.Argument("b"), m.Argument("y")
 	rows := &walk[G]{stride: stride, rows: m.Argument("rows"), n: m.Argument("n")}
 	m.InBytes(stride)
@@ -81,7 +81,7 @@ func (m kernels[V, G]) sumRows(decays, product []G) {
 	if product != nil {
 		slices = append(slices, product[0])
 	}
-	m.loop("columns", rows.n, m.unroll(4), func(columns block[V, G]) {
+	m.loop("columns", rows.n, m.unroll(4), func(columns position[V, G]) {
 		var v []V
 		if product != nil {
 			v = columns.load(product[1])

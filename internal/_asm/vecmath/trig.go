@@ -7,7 +7,7 @@ import (
 
 // sincos writes sine and cosine. With n = round(|x|/½π) and r = |x| − ½nπ, |r| ≤ ¼π, they
 // are ± sin r and ± cos r, exchanged for odd n.
-func (m kernels[V, G]) sincos() {
+func (m writer[V, G]) sincos() {
 	m.Begin("sincos", "(sines, cosines, x *T, n int) int", "sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.")
 	sines, cosines, x, n := m.Argument("sines"), m.Argument("cosines"), m.Argument("x"), m.Argument("n")
 	abs, signBit := m.abs(m.limit()), m.signBit()
@@ -15,7 +15,7 @@ func (m kernels[V, G]) sincos() {
 	shift, half, one := m.Value(m.of(0x1.8p23, 0x1.8p52)), m.Value(0.5), m.Value(1)
 	pi := m.values(m.constants(minimax.HalfPi))
 	ofSine, ofCosine := m.polynomial(m.constants(minimax.Sine), false), m.polynomial(m.constants(minimax.Cosine), false)
-	place := m.loop("block", n, 2, func(b block[V, G]) {
+	place := m.loop("block", n, 2, func(b position[V, G]) {
 		// sign has the sign of x, to which the quadrant is added later.
 		sign := b.load(x)
 		r := m.Vecs(len(sign))
@@ -59,10 +59,10 @@ func (m kernels[V, G]) sincos() {
 }
 
 // sine replaces r by r + r³·q(r²) for a polynomial q, given z = r².
-func (m kernels[V, G]) sine(q func(x []V) []V, r, z []V) {
+func (m writer[V, G]) sine(q func(x []V) []V, r, z []V) {
 	p := q(z)
 	Each(m.AddMul, Each(m.Mul, r, z), p, r)
 }
 
 // limit is the limit of |x|: a power of 2.
-func (m kernels[V, G]) limit() float64 { return m.of(0x1p16, 0x1p30) }
+func (m writer[V, G]) limit() float64 { return m.of(0x1p16, 0x1p30) }

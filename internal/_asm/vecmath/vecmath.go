@@ -48,12 +48,12 @@ type machine[V, G any] interface {
 	unroll(k int) int
 	// loop writes body for blocks of k vectors, for single vectors, and for the elements that are
 	// left. Together the blocks go through n elements. loop returns a place for end and found.
-	loop(label string, n G, k int, body func(b block[V, G])) (place G)
+	loop(label string, n G, k int, body func(b position[V, G])) (place G)
 	// again returns an address that a later loop can use after a loop has used p.
 	again(p G) G
 	// weighted writes a loop over the rows of x, with row i at x + i·stride. weight returns a
 	// vector with element i of a slice in every lane. slices are all slices of weights.
-	weighted(columns block[V, G], x G, rows *walk[G], slices []G, body func(row G, weight func(slice G) V))
+	weighted(columns position[V, G], x G, rows *walk[G], slices []G, body func(row G, weight func(slice G) V))
 
 	// abs returns a function that sets into = |x|, and jumps to the label stop unless all are below
 	// the limit, a power of 2.
@@ -65,14 +65,14 @@ type machine[V, G any] interface {
 	returnLargest(v V)
 	// returnPlace ends a function that returns the index of the first element, of n, whose sum is
 	// the largest of acc, or −1 if that is −Inf.
-	returnPlace(acc, minusInf V, n G, sums func(b block[V, G]) []V)
+	returnPlace(acc, minusInf V, n G, sums func(b position[V, G]) []V)
 
 	sumOfProducts(name, signature, doc string)
 	pick()
 }
 
-// block is a position in slices: some adjacent vectors, or elements for less than a vector.
-type block[V, G any] interface {
+// position is a position in slices: some adjacent vectors, or elements for less than a vector.
+type position[V, G any] interface {
 	// load returns new registers with the vectors of a slice at the position.
 	load(p G) []V
 	// loadOr is load with another vector in lanes behind the slice.
@@ -93,10 +93,10 @@ func (w *walk[G]) label() string {
 	return fmt.Sprintf("rows%d", w.loops-1)
 }
 
-type kernels[V, G any] struct{ machine[V, G] }
+type writer[V, G any] struct{ machine[V, G] }
 
 func write[V, G any](m machine[V, G]) {
-	k := kernels[V, G]{m}
+	k := writer[V, G]{m}
 	k.exponentials()
 	k.sincos()
 	k.logELU()
@@ -114,21 +114,21 @@ func write[V, G any](m machine[V, G]) {
 	k.pick()
 }
 
-func (m kernels[V, G]) of(single, double float64) float64 { return kernel.Of(m, single, double) }
+func (m writer[V, G]) of(single, double float64) float64 { return kernel.Of(m, single, double) }
 
-func (m kernels[V, G]) constants(b minimax.Constants) []float64 {
+func (m writer[V, G]) constants(b minimax.Constants) []float64 {
 	return kernel.Of(m, b.Single, b.Double)
 }
 
 // fraction is the number of bits of a significand without the first.
-func (m kernels[V, G]) fraction() int { return kernel.Of(m, 23, 52) }
+func (m writer[V, G]) fraction() int { return kernel.Of(m, 23, 52) }
 
 // top is the number of the sign bit.
-func (m kernels[V, G]) top() int { return kernel.Of(m, 31, 63) }
+func (m writer[V, G]) top() int { return kernel.Of(m, 31, 63) }
 
-func (m kernels[V, G]) signBit() V { return m.Pattern(1 << m.top()) }
+func (m writer[V, G]) signBit() V { return m.Pattern(1 << m.top()) }
 
-func (m kernels[V, G]) values(v []float64) []V {
+func (m writer[V, G]) values(v []float64) []V {
 	all := make([]V, len(v))
 	for i := range v {
 		all[i] = m.Value(v[i])

@@ -8,12 +8,12 @@ import (
 // offset is the difference between a code of a column and the signed number that it stands for.
 const offset = 128
 
-// Columns is a right operand B of k inner indices and n columns: unsigned bytes, which are weights
-// of [Weigh], or codes of [QuantiseColumns] plus 128 with a scale for each column. The zero value
-// is ready for either function. Goroutines may share a filled operand. Columns lie in panels of 64,
-// and the remaining columns in panels of 16. A panel is a sequence of groups of four inner indices,
-// and a group a sequence of columns. Bytes beyond k stand for 0.
-type Columns struct {
+// CodedColumns is a right operand B of k inner indices and n columns: unsigned bytes, which are
+// weights of [Weigh], or codes of [QuantiseColumns] plus 128 with a scale for each column. The zero
+// value is ready for either function. Goroutines may share a filled operand. Columns lie in panels
+// of 64, and the remaining columns in panels of 16. A panel is a sequence of groups of four inner
+// indices, and a group a sequence of columns. Bytes beyond k stand for 0.
+type CodedColumns struct {
 	// Scales holds the factor of the codes of each column: NaN for a column that is not finite.
 	// Weights have no scales.
 	Scales []float32
@@ -25,9 +25,9 @@ type Columns struct {
 	codes    []int8 // scratch memory for the codes of 16 columns
 }
 
-func (c *Columns) Dims() (k, n int) { return c.k, c.n }
+func (c *CodedColumns) Dims() (k, n int) { return c.k, c.n }
 
-func (c *Columns) shape(k, n int, coded bool) {
+func (c *CodedColumns) shape(k, n int, coded bool) {
 	checkInner(k)
 	c.k, c.n, c.coded, c.dithered = k, n, coded, false
 	c.bytes = cache.Aligned(c.bytes, Padded(n)*four*groups(k))
@@ -35,13 +35,13 @@ func (c *Columns) shape(k, n int, coded bool) {
 
 // signed reports whether the sums of products need corrections. Kernels for NEON take bytes less
 // 128, and all other kernels take bytes.
-func (c *Columns) signed() bool { return c.coded != (tier == simd.NEON) }
+func (c *CodedColumns) signed() bool { return c.coded != (tier == simd.NEON) }
 
 const panel = 4
 
 // panelAt returns the number of columns, in Lanes, of the panel that begins at a column, and the
 // index of its first byte.
-func (c *Columns) panelAt(column int) (sixteens, at int) {
+func (c *CodedColumns) panelAt(column int) (sixteens, at int) {
 	at = column * four * groups(c.k)
 	if Padded(c.n)-column >= panel*Lanes {
 		return panel, at
@@ -51,7 +51,7 @@ func (c *Columns) panelAt(column int) (sixteens, at int) {
 
 // sixteenAt returns the index of the first byte of Lanes columns, from a column on, and the number
 // of bytes from a group of these columns to the next.
-func (c *Columns) sixteenAt(column int) (at, step int) {
+func (c *CodedColumns) sixteenAt(column int) (at, step int) {
 	wide := Padded(c.n) / (panel * Lanes) * (panel * Lanes)
 	if column >= wide {
 		return column * four * groups(c.k), Lanes * four

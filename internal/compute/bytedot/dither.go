@@ -20,12 +20,12 @@ func Dither[T dense.Float](u []T) {
 
 // dither prepares r for products with dithered columns. products[i] is Σ_l u_l·x_il of row i, and
 // Σ_l u_l·k̂_il but for rounding.
-func dither[T dense.Float](r *Rows, products []T) {
+func dither[T dense.Float](r *CodedRows, products []T) {
 	r.dithered = resize(r.dithered, len(r.corrections))
 	clear(r.dithered[r.n:])
 	for i, scale := range r.Scales {
 		r.dithered[i] = 0
-		if tier != simd.NEON { // see Columns.signed
+		if tier != simd.NEON { // see CodedColumns.signed
 			r.dithered[i] = r.corrections[i]
 		}
 		if sum := math.RoundToEven(float64(products[i]) / float64(scale)); sum-sum == 0 {

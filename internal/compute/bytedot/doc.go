@@ -13,11 +13,12 @@
 // sums of this tile to a common scale. Between Scores and Weigh, [Close] masks scores, [Peaks]
 // finds the remaining peaks, and a caller adds biases.
 //
-// The left operand, [Rows], has signed codes, and the right operand, [Columns], unsigned bytes:
-// weights, or codes plus 128. Sums of products are exact for up to [MostInner] inner indices. A
-// slice with an element for each column has [Padded] elements. Rows and columns that are not finite
-// have codes 0 and the scale NaN: such a query has NaN for scores and no weights, such a key no
-// weight, and sums over such a column of values are NaN. Callers compute these by other means.
+// The left operand, [CodedRows], has signed codes, and the right operand, [CodedColumns], unsigned
+// bytes: weights, or codes plus 128. Sums of products are exact for up to [MostInner] inner
+// indices. A slice with an element for each column has [Padded] elements. Rows and columns that are
+// not finite have codes 0 and the scale NaN: such a query has NaN for scores and no weights, such a
+// key no weight, and sums over such a column of values are NaN. Callers compute these by other
+// means.
 //
 // All tiers give the same bits. An operand serves only the tier that made it.
 package bytedot

@@ -13,7 +13,7 @@ import (
 // and raises peaks[j] to y_ij where y_ij is larger. NaN is not larger. The sum is exact, and every
 // other operation is rounded. Weights may have fewer inner indices than A. y has Padded(n) columns;
 // scales and peaks have as many elements. Scores panics if the shapes do not fit.
-func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scales []float32) {
+func Scores(y dense.Matrix[float32], peaks []float32, a *CodedRows, b *CodedColumns, scales []float32) {
 	rows, columns := y.Rows, Padded(b.n)
 	check(rows, y.Cols, y.Stride, len(y.Data), a, b)
 	peaks, scales = peaks[:columns:len(peaks)], scales[:columns:len(scales)]
@@ -33,7 +33,7 @@ func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scale
 //	sums_ij = sums_ij·olds[j] + float32(Σ_l A_il·B_lj)·(A.Scales[i]·news[j]).
 //
 // The rest is as for Scores: olds and news have Padded(n) elements.
-func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) {
+func Add(sums dense.Matrix[float32], olds, news []float32, a *CodedRows, b *CodedColumns) {
 	rows, columns := sums.Rows, Padded(b.n)
 	check(rows, sums.Cols, sums.Stride, len(sums.Data), a, b)
 	olds, news = olds[:columns:len(olds)], news[:columns:len(news)]
@@ -48,7 +48,7 @@ func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) 
 	}
 }
 
-func check(rows, columns, stride, size int, a *Rows, b *Columns) {
+func check(rows, columns, stride, size int, a *CodedRows, b *CodedColumns) {
 	if rows > a.n || b.k > a.k || b.coded && b.k < a.k || columns != Padded(b.n) || stride < columns || rows > 0 && size < (rows-1)*stride+columns {
 		panic(fmt.Sprintf("bytedot: %d×%d with stride %d and %d elements for the product of %d×%d and %d×%d",
 			rows, columns, stride, size, a.n, a.k, b.k, b.n))

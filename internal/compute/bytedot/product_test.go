@@ -29,8 +29,8 @@ func drawn(r *rand.Rand, rows, cols int, low, high int32) numbers {
 }
 
 // rowsOf returns the left operand of some codes.
-func rowsOf(x numbers, transposed bool) *Rows {
-	var r Rows
+func rowsOf(x numbers, transposed bool) *CodedRows {
+	var r CodedRows
 	r.shape(x.rows, x.cols, transposed)
 	clear(r.codes)
 	for i := range x.rows {
@@ -48,8 +48,8 @@ func rowsOf(x numbers, transposed bool) *Rows {
 }
 
 // columnsOf returns the right operand that stands for some numbers.
-func columnsOf(x numbers, coded bool) *Columns {
-	var c Columns
+func columnsOf(x numbers, coded bool) *CodedColumns {
+	var c CodedColumns
 	c.shape(x.rows, x.cols, coded)
 	zero := int32(0)
 	if coded {
@@ -116,7 +116,7 @@ func guarded[T int32 | float32 | float64](n, cols, stride int) (x []T, check fun
 
 // unscaled returns the scores of the first rows of a and of b with scales of 1, in rows of stride
 // elements, and requires that Scores writes nothing else.
-func unscaled(t *testing.T, rows, stride int, a *Rows, b *Columns) dense.Matrix[float32] {
+func unscaled(t *testing.T, rows, stride int, a *CodedRows, b *CodedColumns) dense.Matrix[float32] {
 	t.Helper()
 	data, check := guarded[float32](rows*stride, Padded(b.n), stride)
 	y, ones := dense.Matrix[float32]{Rows: rows, Cols: Padded(b.n), Data: data, Stride: stride}, make([]float32, Padded(b.n))
@@ -152,8 +152,8 @@ func TestLargestProducts(t *testing.T) {
 		}
 	})
 	assert.Less(t, 255*128*int64(MostInner), int64(1)<<31)
-	assert.Panics(t, func() { new(Rows).shape(1, MostInner+1, false) })
-	assert.Panics(t, func() { new(Columns).shape(MostInner+1, 1, false) })
+	assert.Panics(t, func() { new(CodedRows).shape(1, MostInner+1, false) })
+	assert.Panics(t, func() { new(CodedColumns).shape(MostInner+1, 1, false) })
 }
 
 func filled(rows, cols int, v int32) numbers {
@@ -286,7 +286,7 @@ func TestAdd(t *testing.T) {
 func TestProductsPanic(t *testing.T) {
 	a, b := rowsOf(filled(3, 8, 1), false), columnsOf(filled(8, 20, 1), true)
 	row, y := make([]float32, 32), dense.New[float32](3, 32)
-	scores := func(y dense.Matrix[float32], b *Columns) func() { return func() { Scores(y, row, a, b, row) } }
+	scores := func(y dense.Matrix[float32], b *CodedColumns) func() { return func() { Scores(y, row, a, b, row) } }
 	short, overlapping := y, y
 	short.Data, overlapping.Stride = short.Data[:95], 31
 	assert.NotPanics(t, scores(y, b))

@@ -20,11 +20,11 @@ const Least = 0x1p-127
 // QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite.
 // Products with dithered columns need products, which are those of the rows and u of [Dither].
 // products may be nil otherwise.
-func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T], products []T) (finite bool) {
+func QuantiseRows[T dense.Float](r *CodedRows, x dense.Matrix[T], products []T) (finite bool) {
 	r.shape(x.Rows, x.Cols, false)
 	finite = true
 	row := Padded(four * groups(x.Cols))
-	var memory block
+	var memory rowCopies
 	for lo := 0; lo < x.Rows; lo += rowsAtOnce {
 		hi := min(lo+rowsAtOnce, x.Rows)
 		if !quantiseRows(r.codes[lo*row:hi*row], r.Scales[lo:hi], r.corrections[lo:hi], x.RowRange(lo, hi), nil, &memory) {
@@ -40,7 +40,7 @@ func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T], products []T) (fini
 
 // QuantiseColumns sets column j of c to the codes of row j of x (n×k), and reports whether x is
 // finite. If u is not nil, it is that of [Dither]: the codes are dithered, and x is overwritten.
-func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T], u []T) (finite bool) {
+func QuantiseColumns[T dense.Float](c *CodedColumns, x dense.Matrix[T], u []T) (finite bool) {
 	c.shape(x.Cols, x.Rows, true)
 	c.dithered = u != nil
 	c.Scales = resize(c.Scales, Padded(x.Rows))
@@ -48,7 +48,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T], u []T) (finit
 	finite = true
 	row := Padded(four * groups(x.Cols))
 	c.codes = resize(c.codes, Lanes*row+cache.Line) // kernels read behind the last row
-	var memory block
+	var memory rowCopies
 	var sums [Lanes]int32
 	for lo := 0; lo < x.Rows; lo += Lanes {
 		hi := min(lo+Lanes, x.Rows)
@@ -64,11 +64,11 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T], u []T) (finit
 }
 
 // QuantiseTransposed is QuantiseRows for the columns of x (k×n).
-func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
+func QuantiseTransposed[T dense.Float](r *CodedRows, x dense.Matrix[T]) (finite bool) {
 	r.shape(x.Cols, x.Rows, true)
 	finite = true
 	size := Lanes * four * groups(x.Rows)
-	var memory block
+	var memory rowCopies
 	for lo := 0; lo < x.Cols; lo += Lanes {
 		hi := min(lo+Lanes, x.Cols)
 		if !quantiseColumns(r.codes[lo/Lanes*size:][:size], r.Scales[lo:hi], r.corrections[lo:], x.ColRange(lo, hi), &memory) {
@@ -79,12 +79,12 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// block is memory for copies of float64, or of fewer columns than kernels take.
-type block [64 * Lanes]float32
+// rowCopies is memory for copies of float64, or of fewer columns than kernels take.
+type rowCopies [64 * Lanes]float32
 
 const rowsAtOnce = Lanes
 
-func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], u []T, memory *block) (finite bool) {
+func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], u []T, memory *rowCopies) (finite bool) {
 	var spans [rowsAtOnce]uint32
 	var factors [rowsAtOnce]float32
 	row := len(codes) / x.Rows
@@ -124,7 +124,7 @@ func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x
 
 // across returns columns of x from column at on, and zeros for columns behind x. Their number is a
 // multiple of Lanes.
-func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
+func across[T dense.Float](memory *rowCopies, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Cols - at) / Lanes * Lanes; ok && whole > 0 {
 		return single[at:], x.Stride, whole
@@ -138,7 +138,7 @@ func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []flo
 	return memory[:], most, columns
 }
 
-func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *block) (finite bool) {
+func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *rowCopies) (finite bool) {
 	var spans [Lanes]uint32
 	var factors [Lanes]float32
 	if x.Rows == 0 {
@@ -170,7 +170,7 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 
 // down returns Lanes columns of rows of x from row at on, and zeros for rows behind x. The number
 // of rows is a multiple of four.
-func down[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
+func down[T dense.Float](memory *rowCopies, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {
 		return single[at*x.Stride:], x.Stride, whole

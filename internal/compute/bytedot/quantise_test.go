@@ -58,8 +58,8 @@ func TestQuantise(t *testing.T) {
 
 func testQuantise[T dense.Float](t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
-	var rows, transposed Rows
-	var columns Columns
+	var rows, transposed CodedRows
+	var columns CodedColumns
 	shapes := [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {3, 4}, {4, 3}, {16, 16}, {17, 16}, {16, 17}, {15, 64}, {33, 65}, {64, 64}, {67, 70}, {5, 129}, {130, 48}, {256, 3}}
 	for _, shape := range shapes {
 		for _, unusual := range []bool{false, true} {
@@ -143,8 +143,8 @@ func TestDither(t *testing.T) {
 
 func testDither[T dense.Float](t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 3))
-	var qs Columns
-	var ks Rows
+	var qs CodedColumns
+	var ks CodedRows
 	for _, shape := range [][3]int{{1, 1, 1}, {70, 33, 64}, {5, 90, 7}, {65, 17, 130}} {
 		n, keys, d := shape[0], shape[1], shape[2]
 		q, k := dense.Copy(dense.Matrix[T]{}, densetest.Normal[float32](r, n, d, 0, 1)), dense.Copy(dense.Matrix[T]{}, densetest.Normal[float32](r, keys, d, 0, 1))
@@ -187,8 +187,8 @@ func TestAllocations(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 3))
 		q, k, v := densetest.Normal[float32](r, 70, 33, 0, 1), densetest.Normal[float32](r, 90, 33, 0, 1), densetest.Normal[float32](r, 90, 48, 0, 1)
 		double := dense.Copy(dense.Matrix[float64]{}, v)
-		var qs, w Columns
-		var ks, vs Rows
+		var qs, w CodedColumns
+		var ks, vs CodedRows
 		y, sums := dense.New[float32](92, Padded(70)), dense.New[float32](48, Padded(70))
 		tile := func() {
 			var peaks [80]float32
@@ -208,7 +208,7 @@ func TestAllocations(t *testing.T) {
 }
 
 // Code returns the code of row i at an inner index.
-func (r *Rows) Code(i, inner int) int8 {
+func (r *CodedRows) Code(i, inner int) int8 {
 	if r.transposed {
 		return r.codes[(i/Lanes*groups(r.k)+inner/four)*four*Lanes+i%Lanes*four+inner%four]
 	}

@@ -14,12 +14,12 @@ const four = 4
 
 func groups(n int) int { return max(1, (n+four-1)/four) }
 
-// Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
-// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
+// CodedRows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size,
+// with a scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
 // Goroutines may share a filled operand. Codes lie in groups of four inner indices. QuantiseRows
 // puts the groups of a row side by side. QuantiseTransposed puts the groups of the same inner
 // indices of 16 rows side by side.
-type Rows struct {
+type CodedRows struct {
 	// Scales holds the factor of the codes of each row: NaN for a row that is not finite.
 	Scales []float32
 
@@ -32,9 +32,9 @@ type Rows struct {
 	dithered           []int32 // as corrections, for dithered columns; empty if there are none
 }
 
-func (r *Rows) Dims() (n, k int) { return r.n, r.k }
+func (r *CodedRows) Dims() (n, k int) { return r.n, r.k }
 
-func (r *Rows) shape(n, k int, transposed bool) {
+func (r *CodedRows) shape(n, k int, transposed bool) {
 	checkInner(k)
 	r.n, r.k, r.transposed = n, k, transposed
 	row := Padded(four * groups(k))
@@ -54,7 +54,7 @@ func (r *Rows) shape(n, k int, transposed bool) {
 }
 
 // finish turns sums of codes into corrections, and codes into words if kernels multiply words.
-func (r *Rows) finish() {
+func (r *CodedRows) finish() {
 	for i := range r.corrections {
 		r.corrections[i] *= correction()
 	}
@@ -63,7 +63,7 @@ func (r *Rows) finish() {
 	}
 }
 
-func (r *Rows) Sum(i int) int32 { return r.corrections[i] / correction() }
+func (r *CodedRows) Sum(i int) int32 { return r.corrections[i] / correction() }
 
 // correction returns the correction of sums of products for a unit of the sum of codes.
 func correction() int32 {
@@ -81,7 +81,7 @@ type left struct {
 }
 
 // most returns the number of rows that kernels take at a time for a right operand.
-func (r *Rows) most(b *Columns) int {
+func (r *CodedRows) most(b *CodedColumns) int {
 	if r.transposed || b.k < r.k {
 		return Lanes
 	}
@@ -90,7 +90,7 @@ func (r *Rows) most(b *Columns) int {
 
 // from returns the rows from row i on, a multiple of most, for a right operand. It may write to
 // corrections, and starts may be corrections.
-func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
+func (r *CodedRows) from(i int, b *CodedColumns, corrections *[Lanes]int32) left {
 	l := left{row: Padded(four * groups(r.k)), group: four, starts: r.zeros[i:]}
 	at := i * l.row
 	if r.transposed {

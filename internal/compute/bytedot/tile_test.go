@@ -15,8 +15,8 @@ import (
 // outputs is attention of queries to keys in tiles of so many keys, in 8 bits.
 func outputs(q, k, v dense.Matrix[float32], keys int) (out dense.Matrix[float32]) {
 	n := Padded(q.Rows)
-	var qs, w Columns
-	var ks, vs Rows
+	var qs, w CodedColumns
+	var ks, vs CodedRows
 	QuantiseColumns(&qs, q, nil)
 	scales := slices.Clone(qs.Scales)
 	for i := range scales {

@@ -43,7 +43,7 @@ func Peaks(peaks []float32, y dense.Matrix[float32]) {
 // y has Padded(n) columns, and shifts and totals have as many elements. y has keys rows, at least
 // 1, rounded up to a multiple of four. Weigh closes the rows beyond keys. Weigh panics if the
 // shapes do not fit.
-func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
+func Weigh(w *CodedColumns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
 	checkScores(y)
 	if y.Rows != four*groups(keys) || y.Cols != Padded(n) {
 		panic(fmt.Sprintf("bytedot: %d×%d scores for weights of %d×%d", y.Rows, y.Cols, keys, n))

@@ -14,7 +14,7 @@ import (
 )
 
 // weightAt returns the weight of a key in a column.
-func (c *Columns) weightAt(key, column int) uint8 {
+func (c *CodedColumns) weightAt(key, column int) uint8 {
 	at, step := c.sixteenAt(column / Lanes * Lanes)
 	return c.bytes[at+key/four*step+column%Lanes*four+key%four]
 }
@@ -26,7 +26,7 @@ func (c *Columns) weightAt(key, column int) uint8 {
 func TestWeigh(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
-		var w Columns
+		var w CodedColumns
 		for n := range 2*panel*Lanes + 2 {
 			for _, keys := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 23, 32, 75} {
 				if keys > 1 && n%3 > 0 && keys != n%24 {
@@ -90,7 +90,7 @@ func TestEveryDifference(t *testing.T) {
 		}
 	}
 	everyTier(t, func(t *testing.T) {
-		var w Columns
+		var w CodedColumns
 		Weigh(&w, keys, columns, make([]int32, columns), y, make([]float32, columns))
 		for i := range keys {
 			for j := range columns {
@@ -180,7 +180,7 @@ func TestClose(t *testing.T) {
 		peaks, totals := make([]float32, Padded(n)), make([]int32, Padded(n))
 		Close(peaks)
 		Peaks(peaks, y.RowRange(0, keys))
-		var w Columns
+		var w CodedColumns
 		Weigh(&w, keys, n, totals, y, peaks)
 		for j := range n {
 			total := 0
@@ -204,7 +204,7 @@ func TestClose(t *testing.T) {
 func TestWeighPanics(t *testing.T) {
 	y := dense.New[float32](8, 32)
 	x, totals := make([]float32, 32), make([]int32, 32)
-	var w Columns
+	var w CodedColumns
 	assert.NotPanics(t, func() { Weigh(&w, 7, 17, totals, y, x) })
 	assert.Panics(t, func() { Weigh(&w, 7, 17, totals, y.RowRange(0, 7), x) }, "no room for a multiple of four rows")
 	assert.Panics(t, func() { Weigh(&w, 7, 16, totals, y, x) }, "other columns")

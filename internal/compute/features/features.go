@@ -30,12 +30,12 @@ type Source[T dense.Float] interface {
 	// Each calls f for at most size rows at a time. Each copies the results of f, rounded to T,
 	// into the same rows of first and second, unless these are zero. y has the targets of the rows,
 	// or is zero. Nil weights are 1. Calls of f are concurrent.
-	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows))
+	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *FeatureRows))
 
 	Centring(x, y dense.Matrix[T], weights []T) Centring
 }
 
-type Rows struct {
+type FeatureRows struct {
 	Lo      int                   // index of the first row
 	Phi     dense.Matrix[float64] // φ − mean
 	Y       dense.Matrix[float64]
@@ -115,9 +115,9 @@ func subtract[T dense.Float](dst []float64, x []T, mean []float64) {
 	}
 }
 
-var rows pool.Of[Rows]
+var rows pool.Of[FeatureRows]
 
-func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows)) {
+func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *FeatureRows)) {
 	parallel.Rows(x.Rows, size, func(lo, hi int) {
 		r := rows.Get()
 		defer rows.Put(r)

@@ -7,11 +7,12 @@ package fwht
 import (
 	"math/bits"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-type Float interface{ float32 | float64 }
+type Float = dense.Float
 
 type kernels[T Float] struct {
 	log int

@@ -26,7 +26,7 @@ const (
 // tileBytes leaves room in the first cache for a strip of A and a panel of B.
 var tileBytes = cache.L1 / 3
 
-type call[T Float] struct {
+type multiplication[T Float] struct {
 	alpha, beta T
 	a           operand[T]
 	b           Packed[T]
@@ -42,17 +42,17 @@ func (instance[T]) mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c oper
 	if c.rows == 0 || c.cols == 0 {
 		return
 	}
-	p := pool.Get[call[T]](&calls)
-	*p = call[T]{alpha: alpha, beta: beta, a: a, b: *b, c: c, done: done}
+	p := pool.Get[multiplication[T]](&calls)
+	*p = multiplication[T]{alpha: alpha, beta: beta, a: a, b: *b, c: c, done: done}
 	parallel.Do(p.split(), p)
-	*p = call[T]{}
+	*p = multiplication[T]{}
 	pool.Put(&calls, p)
 }
 
 // split divides C into several pieces for each processor, and returns their number. Results do not
 // depend on the number. A piece has all columns if the product has an epilogue, or if it has so
 // many rows that the numbers of strips of pieces hardly differ.
-func (p *call[T]) split() int {
+func (p *multiplication[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
 	helpers := 0
 	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) >= serialBelow {
@@ -80,7 +80,7 @@ func evenly(n, most int) int {
 	return (n + parts - 1) / parts
 }
 
-func (p *call[T]) Piece(i int) {
+func (p *multiplication[T]) Piece(i int) {
 	group, left := i%p.groups, i/p.groups*p.columns
 	first, end := parallel.Share(p.strips, p.groups, group), parallel.Share(p.strips, p.groups, group+1)
 	if p.done == nil {
@@ -103,12 +103,12 @@ func (p *call[T]) Piece(i int) {
 	}
 }
 
-func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
+func (p *multiplication[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
 // compute computes strips first ≤ s < end and columns from ≤ j < to of C. Half of the second cache
 // is for a group of panels of B, which is multiplied by one strip of A after another. The other
 // half is for copies of strips of A.
-func (p *call[T]) compute(first, end, from, to int) {
+func (p *multiplication[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		scale(p.c, p.beta, p.row(first), p.row(end), from, to)
 		return
@@ -155,7 +155,7 @@ func (p *call[T]) compute(first, end, from, to int) {
 	}
 }
 
-func (p *call[T]) copies(panels int) bool {
+func (p *multiplication[T]) copies(panels int) bool {
 	switch {
 	case p.a.stride <= min(depth, p.b.rows):
 		return false
@@ -169,7 +169,7 @@ func (p *call[T]) copies(panels int) bool {
 // on. fetched is the number of following rows of A to prefetch.
 type tile struct{ row, rows, block, depth, from, to, fetched int }
 
-func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
+func (p *multiplication[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 	panel := 2 * k.lanes
 	panels := (t.to - t.from + panel - 1) / panel
 	for at, count := t.from, 0; at < t.to; {
@@ -237,7 +237,7 @@ func scale[T Float](c operand[T], beta T, lo, hi, from, to int) {
 }
 
 var (
-	calls  pool.Pair[call[float32], call[float64]]
+	calls  pool.Pair[multiplication[float32], multiplication[float64]]
 	packs  pool.Pair[Packed[float32], Packed[float64]]
 	copies pool.Pair[copied[float32], copied[float64]]
 )

@@ -63,7 +63,7 @@ func (p *few[T]) gather() {
 func (p *few[T]) Piece(i int) {
 	from := i * p.columns
 	to := min(from+p.columns, p.c.cols)
-	s := pool.Get[sums[T]](&fewSums)
+	s := pool.Get[fewScratch[T]](&fewSums)
 	if p.b.trans {
 		p.dots(s, from, to)
 	} else {
@@ -72,7 +72,7 @@ func (p *few[T]) Piece(i int) {
 	pool.Put(&fewSums, s)
 }
 
-type sums[T Float] struct {
+type fewScratch[T Float] struct {
 	data []T
 	wide []T // elements of 16 bits
 	one  T
@@ -82,7 +82,7 @@ func (p *few[T]) at(i, j, last int) target[T] {
 	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
 }
 
-func (p *few[T]) dots(s *sums[T], from, to int) {
+func (p *few[T]) dots(s *fewScratch[T], from, to int) {
 	k := best[T]()
 	whole := from + (to-from)/k.lanes*k.lanes
 	// A call of a kernel takes one panel if rows are long, and prefetches parts of these rows.
@@ -141,7 +141,7 @@ func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / byte
 
 // rest adds the products of a block of n inner indices for the last columns of C, which are fewer
 // than a vector. Columns of b are stride apart.
-func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
+func (p *few[T]) rest(s *fewScratch[T], b []T, stride, block, n, at, to int, beta T) {
 	k := best[T]()
 	s.data = cache.Aligned(s.data, n*k.lanes)
 	packPanel(k, s.data, b, n, 1, to-at, 1, stride)
@@ -152,7 +152,7 @@ func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
 
 // adds computes columns from ≤ j < to of C from one row of B after another, as many columns at a
 // time as have their sums in the first cache.
-func (p *few[T]) adds(s *sums[T], from, to int) {
+func (p *few[T]) adds(s *fewScratch[T], from, to int) {
 	panel := 2 * best[T]().lanes
 	width := min(max(min(tileBytes/p.c.rows, fewBytes)/simd.Size[T]()/panel, 1), (to-from+panel-1)/panel) * panel
 	s.data, s.one = cache.Aligned(s.data, p.c.rows*width), 1
@@ -175,7 +175,7 @@ func (p *few[T]) adds(s *sums[T], from, to int) {
 
 // add adds the products of a block of n inner indices for columns at ≤ j < to, in panels of so many
 // vectors. The sums begin with column first.
-func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors int) {
+func (p *few[T]) add(s *fewScratch[T], block, n, first, at, to int, beta T, vectors int) {
 	if at == to {
 		return
 	}
@@ -200,5 +200,5 @@ func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors in
 
 var (
 	fews    pool.Pair[few[float32], few[float64]]
-	fewSums pool.Pair[sums[float32], sums[float64]]
+	fewSums pool.Pair[fewScratch[float32], fewScratch[float64]]
 )

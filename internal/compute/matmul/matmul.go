@@ -21,13 +21,14 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-type Float interface{ float32 | float64 }
+type Float = dense.Float
 
 // Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j].
 type Matrix[T Float] interface {

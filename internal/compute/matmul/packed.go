@@ -92,7 +92,7 @@ func (t *packing[T]) Piece(piece int) {
 	lanes := min(p.cols-at, vectors*k.lanes)
 	b := &p.from
 	if b.half != nil {
-		s := pool.Get[sums[T]](&fewSums)
+		s := pool.Get[fewScratch[T]](&fewSums)
 		elements, stride := widened(b, &s.wide, at, at+lanes, lo, n)
 		packPanel(k, dst, elements, n, vectors, lanes, 1, stride)
 		pool.Put(&fewSums, s)

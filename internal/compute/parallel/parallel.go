@@ -61,11 +61,11 @@ func Rows(n, grain int, f func(lo, hi int)) {
 }
 
 // Pieces calls f(i) once for every 0 ≤ i < n, as Do calls Piece.
-func Pieces(n int, f func(i int)) { Do(n, function(f)) }
+func Pieces(n int, f func(i int)) { Do(n, pieceFunc(f)) }
 
-type function func(i int)
+type pieceFunc func(i int)
 
-func (f function) Piece(i int) { f(i) }
+func (f pieceFunc) Piece(i int) { f(i) }
 
 type rowRanges struct {
 	n, grain int

@@ -55,7 +55,7 @@ type Chooser[T dense.Float] struct {
 	bounds   []float64 // upper bounds of the diagonal of the residual
 	sums     []float64 // cumulative sums of weights times bounds
 	pivots   []int
-	blocks   []block[T]
+	blocks   []pivotBlock[T]
 
 	all    []int             // 0 … n−1
 	factor scratch.Buffer[T] // n×r: A ≈ F·Fᵀ
@@ -64,7 +64,7 @@ type Chooser[T dense.Float] struct {
 
 	drawn      []int
 	left       [proposals]float64 // the residuals of proposals
-	candidates []candidate
+	candidates []proposal
 	kept       []int // indices of the candidates that become pivots
 	lower      [blockPivots * blockPivots]float64
 
@@ -73,18 +73,18 @@ type Chooser[T dense.Float] struct {
 	inverse, mixed scratch.Buffer[T]
 }
 
-type candidate struct {
+type proposal struct {
 	at    int     // index of the column
 	order int     // number of proposals up to this one
 	least float64 // threshold of the residual for acceptance
 	left  float64 // residual before the block
 }
 
-// block has the pivots lo ≤ i < hi. With the Cholesky factor L of the residual among them and their
-// rows F_B of F, the columns of F for these pivots are
+// pivotBlock has the pivots lo ≤ i < hi. With the Cholesky factor L of the residual among them and
+// their rows F_B of F, the columns of F for these pivots are
 //
 //	(A_:B − F·F_Bᵀ)·L⁻ᵀ = A_:B·R − F·(F_Bᵀ·R),  R = L⁻ᵀ.
-type block[T dense.Float] struct {
+type pivotBlock[T dense.Float] struct {
 	lo, hi       int
 	fixed, known matmul.Packed[T] // R, and F_Bᵀ·R
 }
@@ -164,7 +164,7 @@ func (c *Chooser[T]) consider(rng *rand.Rand) {
 		left := c.diagonal[at] - 2*vecmath.HalfSquaredNorm(rows.Row(j))
 		if least := rng.Float64() * c.bounds[at]; least < left && left > c.least[at] {
 			copy(rows.Row(len(c.candidates)), rows.Row(j))
-			c.candidates = append(c.candidates, candidate{at: at, order: j + 1, least: least, left: left})
+			c.candidates = append(c.candidates, proposal{at: at, order: j + 1, least: least, left: left})
 		}
 		c.left[j] = left
 	}
@@ -273,7 +273,7 @@ func (c *Chooser[T]) extend() {
 	if len(c.blocks) < cap(c.blocks) {
 		c.blocks = c.blocks[:len(c.blocks)+1]
 	} else {
-		c.blocks = append(c.blocks, block[T]{})
+		c.blocks = append(c.blocks, pivotBlock[T]{})
 	}
 	b := &c.blocks[len(c.blocks)-1]
 	b.lo, b.hi = len(c.pivots)-p, len(c.pivots)

@@ -3,6 +3,7 @@ package planerot
 import (
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -40,23 +41,26 @@ func (k *kernels[T]) elements(d, vectors int) int {
 	return max(1, squares) * k.lanes * k.lanes * vectors
 }
 
-func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
-	group := k.lanes * k.vectors(d)
+func (k *kernels[T]) rows(dst, x dense.Matrix[T], turns []Turn[T], inverse bool) {
+	vectors := k.vectors(x.Cols)
 	block := pool.Get[[]T](&blocks)
-	*block = cache.Aligned(*block, k.elements(d, k.vectors(d)))
-	for i := 0; i < n; i += group {
+	*block = cache.Aligned(*block, k.elements(x.Cols, vectors))
+	for lo := 0; lo < x.Rows; lo += k.lanes * vectors {
+		hi := min(lo+k.lanes*vectors, x.Rows)
+		to, from := dst.RowRange(lo, hi), x.RowRange(lo, hi)
 		// Vectors with one row are slower than pure Go.
-		if rows := min(n-i, group); rows > 1 {
-			k.group(*block, dst.from(i), x.from(i), rows, d, turns, inverse)
+		if hi-lo > 1 {
+			k.group(*block, to, from, turns, inverse)
 		} else {
-			reference(dst.from(i), x.from(i), 1, d, turns, inverse)
+			reference(to, from, turns, inverse)
 		}
 	}
 	pool.Put(&blocks, block)
 }
 
-func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
+func (k *kernels[T]) group(block []T, dst, x dense.Matrix[T], turns []Turn[T], inverse bool) {
 	bytes := simd.Size[T]()
+	n, d := x.Rows, x.Cols
 	vectors := (n + k.lanes - 1) / k.lanes
 	next := vectors * k.lanes * bytes
 	for v := range vectors {

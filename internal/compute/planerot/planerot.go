@@ -7,9 +7,9 @@
 // a function of the row alone, with the same bits on every processor.
 package planerot
 
-import "fmt"
+import "github.com/seed-feabd252/randfeat/dense"
 
-type Float interface{ float32 | float64 }
+type Float = dense.Float
 
 // Turn is the rotation y_I = Cos·x_I − Sin·x_J, y_J = Sin·x_I + Cos·x_J of the coordinates I ≠ J.
 // Kernels read a Turn as it lies in memory.
@@ -40,52 +40,34 @@ func ApplyInverse[T Float](x []T, turns []Turn[T]) {
 	}
 }
 
-// Rows is n rows of a row-major matrix: row i starts at Data[i*Stride].
-type Rows[T Float] struct {
-	Data   []T
-	Stride int
-}
-
-func (r Rows[T]) row(i, d int) []T { return r.Data[i*r.Stride:][:d] }
-
-func (r Rows[T]) from(i int) Rows[T] { return Rows[T]{r.Data[i*r.Stride:], r.Stride} }
-
-func (r Rows[T]) check(n, d int) {
-	if len(r.Data) < (n-1)*r.Stride+d {
-		panic(fmt.Sprintf("planerot: %d elements cannot hold %d rows of %d with stride %d", len(r.Data), n, d, r.Stride))
-	}
-}
-
-// ApplyRows applies Apply, or ApplyInverse if inverse is true, to n rows of d elements of x and
-// writes the results to dst. dst may be x, but must not overlap x otherwise. The axes of the turns
-// must be less than d, because kernels do not check them. Elements between the rows stay. ApplyRows
-// panics if a slice is too short. It allocates scratch memory, which later calls use again.
-func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
-	if n == 0 {
-		return
-	}
-	dst.check(n, d)
-	x.check(n, d)
+// ApplyRows applies Apply, or ApplyInverse if inverse is true, to the rows of x and writes the
+// results to the rows of dst, which has the shape of x. dst may be x, but must not overlap x
+// otherwise. The axes of the turns must be less than x.Cols, because kernels do not check them.
+// Elements between the rows stay. ApplyRows panics if dst.Check or x.Check panics. It allocates
+// scratch memory, which later calls use again.
+func ApplyRows[T Float](dst, x dense.Matrix[T], turns []Turn[T], inverse bool) {
+	dst.Check()
+	x.Check()
 	k := best[T]()
-	if k == nil || len(turns) <= d/transposing {
-		reference(dst, x, n, d, turns, inverse)
+	if k == nil || len(turns) <= x.Cols/transposing {
+		reference(dst, x, turns, inverse)
 		return
 	}
-	k.rows(dst, x, n, d, turns, inverse)
+	k.rows(dst, x, turns, inverse)
 }
 
 // transposing elements are transposed and back in the time of one rotation in pure Go.
 const transposing = 8
 
-func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
+func reference[T Float](dst, x dense.Matrix[T], turns []Turn[T], inverse bool) {
 	// A function value is not inlined: the inlined loop would run out of registers.
 	apply := Apply[T]
 	if inverse {
 		apply = ApplyInverse[T]
 	}
-	for i := range n {
-		row := dst.row(i, d)
-		copy(row, x.row(i, d))
+	for i := range x.Rows {
+		row := dst.Row(i)
+		copy(row, x.Row(i))
 		apply(row, turns)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 )
@@ -19,16 +20,16 @@ func eachTier(t *testing.T, f32, f64 func(t *testing.T)) {
 
 // guarded returns n random rows of d elements with NaN before, between and after
 // them.
-func guarded[T Float](rng *rand.Rand, n, d, gap int) (Rows[T], []T) {
+func guarded[T Float](rng *rand.Rand, n, d, gap int) (dense.Matrix[T], []T) {
 	const margin = 3
 	all := make([]T, margin+n*(d+gap)+margin)
 	for i := range all {
 		all[i] = T(math.NaN())
 	}
-	r := Rows[T]{all[margin : len(all)-margin], d + gap}
+	r := dense.Matrix[T]{Rows: n, Cols: d, Data: all[margin : len(all)-margin], Stride: d + gap}
 	for i := range n {
 		for j := range d {
-			r.row(i, d)[j] = T(rng.NormFloat64())
+			r.Row(i)[j] = T(rng.NormFloat64())
 		}
 	}
 	return r, all
@@ -50,31 +51,31 @@ func sameBits[T Float](a, b []T) bool {
 
 // compare compares ApplyRows with Apply and ApplyInverse on every row, and what is
 // around the rows with what was there, for a dst of its own and for dst = x.
-func compare[T Float](t *testing.T, n, d int, gs []Turn[T], change func(x Rows[T])) {
+func compare[T Float](t *testing.T, n, d int, gs []Turn[T], change func(x dense.Matrix[T])) {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(d)))
 	for _, inverse := range []bool{false, true} {
 		x, inX := guarded[T](rng, n, d, 2)
 		change(x)
 		dst, inDst := guarded[T](rng, n, d, 5)
 		wantX, wantDst := append([]T(nil), inX...), append([]T(nil), inDst...)
-		ApplyRows(dst, x, n, d, gs, inverse)
+		ApplyRows(dst, x, gs, inverse)
 		require.True(t, sameBits(wantX, inX), "x is only read: n = %d, d = %d", n, d)
 		for i := range n {
-			row := Rows[T]{wantX[3:], x.Stride}.row(i, d)
+			row := wantX[3+i*x.Stride:][:d]
 			if inverse {
 				ApplyInverse(row, gs)
 			} else {
 				Apply(row, gs)
 			}
-			copy(Rows[T]{wantDst[3:], dst.Stride}.row(i, d), row)
+			copy(wantDst[3+i*dst.Stride:][:d], row)
 		}
 		require.True(t, sameBits(wantDst, inDst), "n = %d, d = %d, inverse %v", n, d, inverse)
-		ApplyRows(x, x, n, d, gs, inverse)
+		ApplyRows(x, x, gs, inverse)
 		require.True(t, sameBits(wantX, inX), "in place: n = %d, d = %d, inverse %v", n, d, inverse)
 	}
 }
 
-func keep[T Float](Rows[T]) {}
+func keep[T Float](dense.Matrix[T]) {}
 
 func testSizes[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -140,9 +141,9 @@ func testNotFinite[T Float](t *testing.T) {
 	for _, v := range odd {
 		gs := turns[T](rng, d, 3*d)
 		gs = append(gs, Turn[T]{0, 1, 1, 0}, Turn[T]{2, 1, -1, 0}, Turn[T]{3, 4, 0, 1})
-		compare(t, n, d, gs, func(x Rows[T]) {
+		compare(t, n, d, gs, func(x dense.Matrix[T]) {
 			for i := 0; i < n; i += 3 {
-				row := x.row(i, d)
+				row := x.Row(i)
 				for j := range row {
 					if rng.IntN(2) == 0 {
 						row[j] = T(v)
@@ -155,12 +156,12 @@ func testNotFinite[T Float](t *testing.T) {
 		gs := turns[T](rng, d, 3*d)
 		x, _ := guarded[T](rng, n, d, 0)
 		before, _ := guarded[T](rng, n, d, 0)
-		ApplyRows(before, x, n, d, gs, false)
-		x.row(33, d)[5] = T(v)
+		ApplyRows(before, x, gs, false)
+		x.Row(33)[5] = T(v)
 		after, _ := guarded[T](rng, n, d, 0)
-		ApplyRows(after, x, n, d, gs, false)
+		ApplyRows(after, x, gs, false)
 		for i := range n {
-			require.Equal(t, i != 33, sameBits(before.row(i, d), after.row(i, d)), "%v in row 33: row %d", v, i)
+			require.Equal(t, i != 33, sameBits(before.Row(i), after.Row(i)), "%v in row 33: row %d", v, i)
 		}
 	}
 }
@@ -169,12 +170,12 @@ func TestNotFinite(t *testing.T) { eachTier(t, testNotFinite[float32], testNotFi
 
 func TestShortSlicesPanic(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
-		long, short := Rows[float32]{make([]float32, 22), 6}, Rows[float32]{make([]float32, 21, 30), 6}
+		long, short := dense.Matrix[float32]{Rows: 4, Cols: 4, Data: make([]float32, 22), Stride: 6}, dense.Matrix[float32]{Rows: 4, Cols: 4, Data: make([]float32, 21, 30), Stride: 6}
 		gs := turns[float32](rand.New(rand.NewPCG(1, 1)), 4, 9)
-		const want = "planerot: 21 elements cannot hold 4 rows of 4 with stride 6"
-		assert.NotPanics(t, func() { ApplyRows(long, long, 4, 4, gs, false) })
-		assert.PanicsWithValue(t, want, func() { ApplyRows(long, short, 4, 4, gs, false) })
-		assert.PanicsWithValue(t, want, func() { ApplyRows(short, long, 4, 4, gs, false) })
+		const want = "dense: 21 elements cannot hold a 4×4 matrix of stride 6"
+		assert.NotPanics(t, func() { ApplyRows(long, long, gs, false) })
+		assert.PanicsWithValue(t, want, func() { ApplyRows(long, short, gs, false) })
+		assert.PanicsWithValue(t, want, func() { ApplyRows(short, long, gs, false) })
 	})
 }
 
@@ -185,7 +186,7 @@ func testAllocations[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, _ := guarded[T](rng, 100, 33, 0)
 	gs := turns[T](rng, 33, 100)
-	assert.Zero(t, testing.AllocsPerRun(20, func() { ApplyRows(x, x, 100, 33, gs, false) }))
+	assert.Zero(t, testing.AllocsPerRun(20, func() { ApplyRows(x, x, gs, false) }))
 }
 
 func TestDoesNotAllocate(t *testing.T) {

@@ -14,6 +14,8 @@
 // at the same element. Other overlaps give undefined elements. No function allocates memory.
 package vecmath
 
-type Float interface{ float32 | float64 }
+import "github.com/seed-feabd252/randfeat/dense"
+
+type Float = dense.Float
 
 func first[T Float](x []T, n int) []T { return x[:n:len(x)] }

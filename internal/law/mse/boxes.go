@@ -25,7 +25,7 @@ func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
 		}
 		return sum
 	}}.estimate("Boxes", 1, 1)
-	return Law{over: func(Rows) (Estimate, bool) { return e, true }}
+	return Law{over: func(Frequencies) (Errors, bool) { return e, true }}
 }
 
 func mixed(between [][2]float64, m int) (sum float64) {

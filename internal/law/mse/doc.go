@@ -1,6 +1,6 @@
 // Package mse holds the exact mean squared errors of random-feature estimates φ(x)ᵀφ(y) against
 // their kernels, with which measurements are compared. A map of package rff carries its Law, which
-// gives an Estimate for each ensemble of frequencies whose law is known.
+// gives the Errors for each ensemble of frequencies whose law is known.
 //
 // In the comments x, y ∈ R^d are the two points, m is the number of frequencies w, s = xᵀy, p =
 // ‖x+y‖², q = ‖x−y‖², K = exp(−q/2) and S = exp(s) are the Gaussian and the softmax kernel, θ is

@@ -10,17 +10,17 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-type Rows struct {
+type Frequencies struct {
 	Ensemble orf.Ensemble
 	M, D     int
 }
 
 // RowsOf returns the rows of w, which may be nil.
-func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
+func RowsOf[T dense.Float](w orf.Projection[T]) Frequencies {
 	if w == nil {
-		return Rows{}
+		return Frequencies{}
 	}
-	var r Rows
+	var r Frequencies
 	r.M, r.D = w.Shape()
 	if drawn, ok := w.(orf.Drawn[T]); ok {
 		r.Ensemble = drawn.Ensemble()
@@ -30,11 +30,11 @@ func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 
 // Law is what theory knows of the estimate that a map computes. The zero Law knows nothing.
 type Law struct {
-	rows Rows
-	over func(r Rows) (Estimate, bool)
+	rows Frequencies
+	over func(r Frequencies) (Errors, bool)
 }
 
-type Estimate struct {
+type Errors struct {
 	// Name names the features, the frequencies and the source of the law.
 	Name string
 
@@ -53,14 +53,14 @@ type Estimate struct {
 type Lawful interface{ Law() Law }
 
 // Over returns the law of the same features over other frequencies.
-func (l Law) Over(r Rows) Law {
+func (l Law) Over(r Frequencies) Law {
 	l.rows = r
 	return l
 }
 
-func (l Law) Estimate() (Estimate, bool) {
+func (l Law) Errors() (Errors, bool) {
 	if l.over == nil {
-		return Estimate{}, false
+		return Errors{}, false
 	}
 	return l.over(l.rows)
 }
@@ -70,7 +70,7 @@ func (l Law) Estimate() (Estimate, bool) {
 func (l Law) Centred(b, c []float64, scale float64) Law {
 	return l.through("Centred ", func(x, y []float64) ([]float64, []float64) {
 		return difference(x, b), difference(y, c)
-	}, func(e Estimate) Estimate {
+	}, func(e Errors) Errors {
 		to := e
 		if e.Moments == nil {
 			to.MSE = func(x, y []float64) float64 {
@@ -90,23 +90,23 @@ func (l Law) Centred(b, c []float64, scale float64) Law {
 // Composed is the law of the features φ(at(x)), for the law of φ. at does not keep x.
 func (l Law) Composed(at func(x []float64) []float64) Law {
 	points := func(x, y []float64) ([]float64, []float64) { return at(x), at(y) }
-	return l.through("Compose ", points, func(e Estimate) Estimate { return e })
+	return l.through("Compose ", points, func(e Errors) Errors { return e })
 }
 
 // through returns the law with the estimates that then makes of those of l at other points.
-func (l Law) through(name string, points func(x, y []float64) (px, py []float64), then func(e Estimate) Estimate) Law {
+func (l Law) through(name string, points func(x, y []float64) (px, py []float64), then func(e Errors) Errors) Law {
 	at := func(f func(x, y []float64) float64) func(x, y []float64) float64 {
 		if f == nil {
 			return nil
 		}
 		return func(x, y []float64) float64 { return f(points(x, y)) }
 	}
-	return Law{rows: l.rows, over: func(r Rows) (Estimate, bool) {
-		e, ok := l.Over(r).Estimate()
+	return Law{rows: l.rows, over: func(r Frequencies) (Errors, bool) {
+		e, ok := l.Over(r).Errors()
 		if !ok {
-			return Estimate{}, false
+			return Errors{}, false
 		}
-		to := Estimate{Name: name + e.Name, MSE: at(e.MSE), Relative: at(e.Relative)}
+		to := Errors{Name: name + e.Name, MSE: at(e.MSE), Relative: at(e.Relative)}
 		if e.Moments != nil {
 			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) { return e.Moments(points(x, y)) }
 		}
@@ -135,20 +135,20 @@ type closed struct {
 
 // lawOf returns the law that known gives for an ensemble, at the points √scale·x and √scale·y.
 func lawOf(features string, scale float64, known func(e orf.Ensemble) (closed, bool)) Law {
-	return Law{over: func(r Rows) (Estimate, bool) {
+	return Law{over: func(r Frequencies) (Errors, bool) {
 		if r.Ensemble == nil {
-			return Estimate{}, false
+			return Errors{}, false
 		}
 		c, ok := known(r.Ensemble)
 		return c.estimate(fmt.Sprintf("%s, %v frequencies", features, r.Ensemble), scale, r.M), ok
 	}}
 }
 
-func (c closed) estimate(name string, scale float64, m int) Estimate {
+func (c closed) estimate(name string, scale float64, m int) Errors {
 	at := func(f Error) func(x, y []float64) float64 {
 		return func(x, y []float64) float64 { return f(times(scale, x), times(scale, y), m) }
 	}
-	e := Estimate{Name: fmt.Sprintf("%s [%s]", name, c.source), MSE: at(c.mse)}
+	e := Errors{Name: fmt.Sprintf("%s [%s]", name, c.source), MSE: at(c.mse)}
 	if c.relative != nil {
 		e.Relative = at(c.relative)
 	}
@@ -218,8 +218,8 @@ func OfIndependent(features, source string, rows orf.Ensemble, scale float64, ms
 // OfScheme is the law of features h(x)/√m·f_k(w_iᵀx), independent rows w_i and a relative error
 // noise of f.
 func OfScheme(h func(x []float64) float64, f []func(t float64) float64, noise float64) Law {
-	return Law{over: func(r Rows) (Estimate, bool) {
-		return Estimate{
+	return Law{over: func(r Frequencies) (Errors, bool) {
+		return Errors{
 			Name: fmt.Sprintf("New, %v frequencies [by quadrature]", r.Ensemble),
 			Moments: func(x, y []float64) (mean, variance float64, ok bool) {
 				mean, variance, ok = Plane(x, y, f, noise)

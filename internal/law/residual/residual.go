@@ -3,7 +3,7 @@ package residual
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-type Map[T dense.Float] interface {
+type HasResidual[T dense.Float] interface {
 	// Residual returns nil if ‖φ(x)‖² is or estimates k(x, x).
 	Residual() Residual[T]
 }
@@ -18,7 +18,7 @@ type Residual[T dense.Float] interface {
 
 // Of returns the Residual of the map m, or nil.
 func Of[T dense.Float](m any) Residual[T] {
-	if m, ok := m.(Map[T]); ok {
+	if m, ok := m.(HasResidual[T]); ok {
 		return m.Residual()
 	}
 	return nil

@@ -15,24 +15,24 @@ const LeastQueries = 64
 
 // Takes reports whether Attend can compute a in 8 bits: scores are products of at most
 // [bytedot.MostInner] coordinates, and the mask consists of runs of keys.
-func Takes[T dense.Float](a tiles.Attention[T]) bool {
+func Takes[T dense.Float](a tiles.Head[T]) bool {
 	return a.Scores.Softcap == 0 && a.Mask.Slope == 0 && !a.Mask.Pairs.Given() && a.Q.Cols > 0 && a.Q.Cols <= bytedot.MostInner/2
 }
 
 // Attend computes the outputs of attention for which Takes is true. The output of a query that sees
 // no key is zero. Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on
 // later keys.
-func Attend[T dense.Float](a tiles.Attention[T]) {
+func Attend[T dense.Float](a tiles.Head[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 {
 		return
 	}
-	c := pool.Get[call[T]](&calls)
+	c := pool.Get[codedHead[T]](&calls)
 	c.begin(a)
 	c.attend()
 	c.end()
 }
 
-func (c *call[T]) attend() bool {
+func (c *codedHead[T]) attend() bool {
 	if c.store.exact || !c.store.large() {
 		c.run()
 		return true
@@ -43,23 +43,23 @@ func (c *call[T]) attend() bool {
 	return false
 }
 
-func (c *call[T]) end() {
-	c.Attention, c.blocks = tiles.Attention[T]{}, nil
+func (c *codedHead[T]) end() {
+	c.Head, c.blocks = tiles.Head[T]{}, nil
 	pool.Put(&calls, c)
 }
 
-type call[T dense.Float] struct {
-	tiles.Attention[T]
+type codedHead[T dense.Float] struct {
+	tiles.Head[T]
 	store      *store[T]
-	blocks     *chooser[T] // nil if queries read all keys that they see
-	chooser    chooser[T]  // memory of blocks
+	blocks     *blockChooser[T] // nil if queries read all keys that they see
+	chooser    blockChooser[T]  // memory of blocks
 	rows, skip int
 }
 
-var calls pool.Pair[call[float32], call[float64]]
+var calls pool.Pair[codedHead[float32], codedHead[float64]]
 
-func (c *call[T]) begin(a tiles.Attention[T]) {
-	c.Attention = a
+func (c *codedHead[T]) begin(a tiles.Head[T]) {
+	c.Head = a
 	if c.store == nil {
 		c.store = new(store[T])
 	}
@@ -74,25 +74,25 @@ func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.blocks.choose(c)
 }
 
-func (c *call[T]) divide(rows int) {
+func (c *codedHead[T]) divide(rows int) {
 	c.rows, c.skip = rows, c.Mask.Place(0)%rows
 	if c.skip < 0 {
 		c.skip += rows
 	}
 }
 
-func (c *call[T]) pieces() int { return (c.skip + c.Q.Rows + c.rows - 1) / c.rows }
+func (c *codedHead[T]) pieces() int { return (c.skip + c.Q.Rows + c.rows - 1) / c.rows }
 
-func (c *call[T]) queries(i int) (lo, hi int) {
+func (c *codedHead[T]) queries(i int) (lo, hi int) {
 	return max(i*c.rows-c.skip, 0), min((i+1)*c.rows-c.skip, c.Q.Rows)
 }
 
-func (c *call[T]) run() { parallel.Do(c.pieces(), c) }
+func (c *codedHead[T]) run() { parallel.Do(c.pieces(), c) }
 
 // blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks
 // begin at multiples of it, so that the bits of causal outputs do not depend on where a call
 // begins.
-func (c *call[T]) blockSize() int {
+func (c *codedHead[T]) blockSize() int {
 	const least = 64
 	if c.Mask.Window > 0 {
 		return least
@@ -107,12 +107,12 @@ func (c *call[T]) blockSize() int {
 	return rows
 }
 
-func (c *call[T]) Piece(i int) {
+func (c *codedHead[T]) Piece(i int) {
 	if c.blocks != nil {
 		i = c.pieces() - 1 - i // the last blocks may take the longest
 	}
 	lo, hi := c.queries(i)
-	b := pool.Get[block[T]](&blocks)
+	b := pool.Get[queryBlock[T]](&blocks)
 	if c.blocks == nil {
 		b.parts = c.Mask.AppendParts(b.parts[:0], lo, hi, c.K.Rows)
 	} else {
@@ -128,13 +128,13 @@ func (c *call[T]) Piece(i int) {
 
 // coded reports whether the codes of tile t are used for queries from query first on: codes must
 // stand for the tile, and for causal queries the tile must be complete before them.
-func (c *call[T]) coded(t, first int) bool {
+func (c *codedHead[T]) coded(t, first int) bool {
 	return c.store.usual[t] && (!c.Mask.Causal || t < c.Mask.Place(first)/c.store.size)
 }
 
 // whole reports whether all keys of tile t count, and queries for which its codes are used see
 // all of them, in this call and in calls with other queries.
-func (c *call[T]) whole(t int) bool {
+func (c *codedHead[T]) whole(t int) bool {
 	lo := t * c.store.size
 	return c.Mask.Window == 0 && c.Mask.Together(lo, lo+c.store.size) && c.store.full[t]
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// block is the scratch memory of one goroutine for a block of queries. Matrices of a block have a
-// column for each query.
-type block[T dense.Float] struct {
+// queryBlock is the scratch memory of one goroutine for a block of queries. Matrices of a block
+// have a column for each query.
+type queryBlock[T dense.Float] struct {
 	encoding encoding[T]
 	lo, hi   int // queries
-	queries  bytedot.Columns
-	weights  bytedot.Columns
+	queries  bytedot.CodedColumns
+	weights  bytedot.CodedColumns
 	centres  scratch.Buffer[T]       // of the coded tiles of parts, in their order
 	offsets  scratch.Buffer[T]       // tiles×queries: q·c
 	next     int                     // row of offsets of the next tile
@@ -39,10 +39,10 @@ type block[T dense.Float] struct {
 	counted    []int32
 }
 
-var blocks pool.Pair[block[float32], block[float64]]
+var blocks pool.Pair[queryBlock[float32], queryBlock[float64]]
 
 // begin encodes the queries lo ≤ i < hi, which see the given parts, before the first part.
-func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
+func (b *queryBlock[T]) begin(c *codedHead[T], lo, hi int, parts []tiles.Part) {
 	b.lo, b.hi, b.next = lo, hi, 0
 	if c.store.exact {
 		return
@@ -85,7 +85,7 @@ func (l *later) begin(queries, columns int) {
 	l.shifts, l.unused = scratch.Resize(l.shifts, queries), scratch.Resize(l.unused, queries)
 }
 
-func (b *block[T]) addPart(c *call[T], p tiles.Part) {
+func (b *queryBlock[T]) addPart(c *codedHead[T], p tiles.Part) {
 	if t := p.From / c.store.size; c.coded(t, b.lo) {
 		b.add(c, t, p)
 		return
@@ -96,7 +96,7 @@ func (b *block[T]) addPart(c *call[T], p tiles.Part) {
 	b.exact.AddPart(c.K.RowRange(p.From, p.To), c.V.RowRange(p.From, p.To), &c.Mask, b.lo, p)
 }
 
-func (b *block[T]) release() {
+func (b *queryBlock[T]) release() {
 	if b.exact != nil {
 		b.exact.Release()
 		b.exact = nil
@@ -104,7 +104,7 @@ func (b *block[T]) release() {
 	pool.Put(&blocks, b)
 }
 
-func (b *block[T]) encode(c *call[T], q, centres dense.Matrix[T]) {
+func (b *queryBlock[T]) encode(c *codedHead[T], q, centres dense.Matrix[T]) {
 	n := bytedot.Padded(q.Rows)
 	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q), c.store.dither)
 	for _, x := range []*[]float32{&b.scales, &b.peaks, &b.highest, &b.totals, &b.olds, &b.news} {
@@ -121,7 +121,7 @@ func (b *block[T]) encode(c *call[T], q, centres dense.Matrix[T]) {
 	}
 }
 
-func (b *block[T]) weigh(c *call[T], t int, p tiles.Part) {
+func (b *queryBlock[T]) weigh(c *codedHead[T], t int, p tiles.Part) {
 	keys := p.To - t*c.store.size
 	y := b.scores.Rows(keys)
 	layout.Fill(b.peaks, float32(math.Inf(-1)))
@@ -133,7 +133,7 @@ func (b *block[T]) weigh(c *call[T], t int, p tiles.Part) {
 	bytedot.Weigh(&b.weights, keys, b.hi-b.lo, b.counted, b.scores.Rows((keys+3)&^3), b.peaks)
 }
 
-func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
+func (b *queryBlock[T]) add(c *codedHead[T], t int, p tiles.Part) {
 	b.weigh(c, t, p)
 	offsets := b.offsets.Rows(b.next + 1).Row(b.next)
 	b.next++
@@ -183,7 +183,7 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 // addLater adds the sums of weights, the products of weights and means, and what rounding of the
 // weights left over unless the weights of a tile sum to less than leastMean a key, which is too
 // little. Comparisons have no branch, because a processor would often guess wrong.
-func (b *block[T]) addLater(c *call[T]) {
+func (b *queryBlock[T]) addLater(c *codedHead[T]) {
 	l, sums := &b.later, b.sums.Rows(c.V.Cols)
 	n := l.tiles
 	if l.tiles = 0; n == 0 {
@@ -215,7 +215,7 @@ func (b *block[T]) addLater(c *call[T]) {
 // weights, most weights are rounded to zero whatever their thresholds are.
 const leastMean = 4
 
-func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32]) {
+func (b *queryBlock[T]) close(c *codedHead[T], t int, p tiles.Part, y dense.Matrix[float32]) {
 	for j := range y.Rows {
 		row, key := y.Row(j), t*c.store.size+j
 		if key < p.From {
@@ -230,7 +230,7 @@ func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32
 	bytedot.Peaks(b.peaks, y)
 }
 
-func (b *block[T]) finish(c *call[T]) {
+func (b *queryBlock[T]) finish(c *codedHead[T]) {
 	if !c.store.exact {
 		b.addLater(c)
 		b.share()
@@ -255,7 +255,7 @@ func (b *block[T]) finish(c *call[T]) {
 
 // share sets olds and news to the factors that bring the sums of codes and the sums of exact to one
 // peak.
-func (b *block[T]) share() {
+func (b *queryBlock[T]) share() {
 	if b.exact == nil {
 		return
 	}
@@ -274,7 +274,7 @@ func (b *block[T]) share() {
 
 // output sets out to the output of query i of the block, and reports whether there is one: codes
 // and weights are finite, and a weight is not zero.
-func (b *block[T]) output(c *call[T], out []T, i int) bool {
+func (b *queryBlock[T]) output(c *codedHead[T], out []T, i int) bool {
 	if c.store.exact {
 		b.exact.FinishRow(c.Scores, out, i)
 		return true
@@ -304,7 +304,7 @@ func (b *block[T]) output(c *call[T], out []T, i int) bool {
 }
 
 // exactly computes the output of query i of the block as package tiles does.
-func (b *block[T]) exactly(c *call[T], outputs dense.Matrix[T], i int) {
+func (b *queryBlock[T]) exactly(c *codedHead[T], outputs dense.Matrix[T], i int) {
 	at := b.lo + i
 	t := tiles.NewTile(c.Scores, c.Q.RowRange(at, at+1), c.V.Cols)
 	t.AddSeen(c.K, c.V, c.Mask, at)

@@ -28,27 +28,28 @@ var (
 	scoredAll    = [len(scoredCausal)]int{8, 24, 40, 56}
 )
 
-// chooser chooses the blocks of keys that each block of queries reads. A piece is a run of blocks.
-type chooser[T dense.Float] struct {
+// blockChooser chooses the blocks of keys that each block of queries reads. A piece is a run of
+// blocks.
+type blockChooser[T dense.Float] struct {
 	thresholds []float64 // descending
 	eightBits  bool
-	call       *call[T]  // during choose
-	orders     [][]int32 // of each block of queries: blocks of keys that it reads, by importance
-	counts     [][]int   // of each block of queries: how many it reads with each threshold
+	call       *codedHead[T] // during choose
+	orders     [][]int32     // of each block of queries: blocks of keys that it reads, by importance
+	counts     [][]int       // of each block of queries: how many it reads with each threshold
 }
 
 // AttendBlocks is Attend of some heads, which have the same keys and values and the same mask,
 // causal or none, that reads some blocks of keys. With eightBits keys have codes if Takes is true,
 // apart from those of the block of a causal query.
-func AttendBlocks[T dense.Float](heads []tiles.Attention[T], threshold float64, eightBits bool) {
-	c := pool.Get[call[T]](&calls)
+func AttendBlocks[T dense.Float](heads []tiles.Head[T], threshold float64, eightBits bool) {
+	c := pool.Get[codedHead[T]](&calls)
 	encoded := false
 	for _, a := range heads {
 		if a.Q.Rows == 0 || a.V.Cols == 0 {
 			break
 		}
 		if encoded {
-			c.Attention = a
+			c.Head = a
 			c.blocks.choose(c)
 		} else {
 			c.chooseWith(a, []float64{threshold}, eightBits)
@@ -58,7 +59,7 @@ func AttendBlocks[T dense.Float](heads []tiles.Attention[T], threshold float64, 
 	c.end()
 }
 
-func (c *call[T]) chooseWith(a tiles.Attention[T], thresholds []float64, eightBits bool) {
+func (c *codedHead[T]) chooseWith(a tiles.Head[T], thresholds []float64, eightBits bool) {
 	c.blocks = &c.chooser
 	c.blocks.thresholds, c.blocks.eightBits = thresholds, eightBits && Takes(a)
 	c.begin(a)
@@ -66,8 +67,8 @@ func (c *call[T]) chooseWith(a tiles.Attention[T], thresholds []float64, eightBi
 
 // ChosenBlocks returns the blocks of keys that AttendBlocks reads, in ascending order, for each
 // block of queries. The first block of queries may have fewer queries.
-func ChosenBlocks[T dense.Float](a tiles.Attention[T], threshold float64, eightBits bool) [][]int32 {
-	var c call[T]
+func ChosenBlocks[T dense.Float](a tiles.Head[T], threshold float64, eightBits bool) [][]int32 {
+	var c codedHead[T]
 	c.chooseWith(a, []float64{threshold}, eightBits)
 	for _, order := range c.blocks.orders {
 		slices.Sort(order)
@@ -77,7 +78,7 @@ func ChosenBlocks[T dense.Float](a tiles.Attention[T], threshold float64, eightB
 
 // SweepBlocks returns outputs of AttendBlocks, to rounding, for ascending queries and descending
 // thresholds. read[t][i] is the number of keys that the query rows[i] reads with threshold t.
-func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []float64, eightBits bool) (outs []dense.Matrix[T], read [][]int) {
+func SweepBlocks[T dense.Float](a tiles.Head[T], rows []int, thresholds []float64, eightBits bool) (outs []dense.Matrix[T], read [][]int) {
 	s := &sweep[T]{rows: rows}
 	for range thresholds {
 		s.outs, s.read = append(s.outs, dense.New[T](len(rows), a.V.Cols)), append(s.read, make([]int, len(rows)))
@@ -90,7 +91,7 @@ func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []f
 }
 
 type sweep[T dense.Float] struct {
-	call[T]
+	codedHead[T]
 	rows []int
 	outs []dense.Matrix[T]
 	read [][]int
@@ -102,13 +103,13 @@ func (s *sweep[T]) Piece(i int) {
 	if from == to {
 		return
 	}
-	c := s.call // of the rows of this block
+	c := s.codedHead // of the rows of this block
 	c.Q = layout.Rows(c.Q, s.rows[from:to])
 	c.Mask.Places = make([]int, to-from)
 	for j, row := range s.rows[from:to] {
 		c.Mask.Places[j] = s.Mask.Place(row)
 	}
-	b := pool.Get[block[T]](&blocks)
+	b := pool.Get[queryBlock[T]](&blocks)
 	b.parts = b.parts[:0]
 	for _, t := range s.blocks.orders[i] {
 		b.parts = append(b.parts, tiles.Part{From: int(t) * BlockKeys, To: min(int(t+1)*BlockKeys, c.K.Rows)})
@@ -134,7 +135,7 @@ func (s *sweep[T]) Piece(i int) {
 }
 
 // choose chooses blocks for the queries of c, from all of which c reads before it writes outputs.
-func (x *chooser[T]) choose(c *call[T]) {
+func (x *blockChooser[T]) choose(c *codedHead[T]) {
 	n := c.pieces()
 	for len(x.orders) < n {
 		x.orders, x.counts = append(x.orders, nil), append(x.counts, nil)
@@ -144,7 +145,7 @@ func (x *chooser[T]) choose(c *call[T]) {
 	x.call = nil
 }
 
-func (x *chooser[T]) Piece(i int) {
+func (x *blockChooser[T]) Piece(i int) {
 	n := x.call.pieces()
 	i = (n+together-1)/together - 1 - i // the last blocks take the longest
 	w := pool.Get[scoring[T]](&scorings)
@@ -171,7 +172,7 @@ func (x *chooser[T]) Piece(i int) {
 
 // chooseFor chooses blocks of keys for block i of queries: the first block and the block of the
 // queries themselves, and those with the largest mean weights for the scored queries from ≤ j < to.
-func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
+func (x *blockChooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 	c := x.call
 	n, own, first := c.store.tilesOf(c.K.Rows), -1, -1 // blocks that are always read
 	if c.Mask.Causal {
@@ -227,7 +228,7 @@ func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 
 // appendParts appends the parts of block i of queries, in ascending order. Parts without codes may
 // have several adjacent blocks of keys.
-func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.Part {
+func (x *blockChooser[T]) appendParts(c *codedHead[T], parts []tiles.Part, i int) []tiles.Part {
 	order := x.orders[i]
 	slices.Sort(order)
 	lo, hi := c.queries(i)
@@ -256,7 +257,7 @@ type scoring[T dense.Float] struct {
 	scores       scratch.Buffer[T] // keys of a block×queries
 	peaks        []T
 	zeros, sums  []T
-	coded        block[T]
+	coded        queryBlock[T]
 
 	weights, sizes        scratch.Buffer[float32] // blocks×queries
 	highest, none, totals []float32
@@ -269,7 +270,7 @@ var scorings pool.Pair[scoring[float32], scoring[float64]]
 
 // appendScored lists the queries that choose the keys of block i of queries. It lists none if the
 // block reads all keys: it has few, or a query is not among those of the call.
-func (w *scoring[T]) appendScored(c *call[T], i int) {
+func (w *scoring[T]) appendScored(c *codedHead[T], i int) {
 	first := i*c.rows - c.skip
 	if !c.Mask.Causal {
 		for _, s := range scoredAll {
@@ -291,7 +292,7 @@ func (w *scoring[T]) appendScored(c *call[T], i int) {
 
 // score sets weights to the weights of the blocks of keys for the listed queries, with the sum 1
 // for each query.
-func (w *scoring[T]) score(c *call[T]) {
+func (w *scoring[T]) score(c *codedHead[T]) {
 	n, complete := len(w.list), c.store.tilesOf(c.K.Rows)
 	if c.Mask.Causal {
 		complete = w.places[n-1]/BlockKeys + 1
@@ -356,7 +357,7 @@ func (w *scoring[T]) score(c *call[T]) {
 
 // weighCodes sets row t of weights and sizes to the largest score and to the sum of the weights of
 // block t over the weight of that score.
-func (w *scoring[T]) weighCodes(c *call[T], t int) {
+func (w *scoring[T]) weighCodes(c *codedHead[T], t int) {
 	b := &w.coded
 	b.weigh(c, t, tiles.Part{From: t * BlockKeys, To: min((t+1)*BlockKeys, c.K.Rows)})
 	peaks, sizes, offsets := w.weights.Rows(t+1).Row(t), w.sizes.Rows(t+1).Row(t), b.offsets.Rows(t+1).Row(t)
@@ -370,7 +371,7 @@ func (w *scoring[T]) weighCodes(c *call[T], t int) {
 }
 
 // weigh is weighCodes without codes.
-func (w *scoring[T]) weigh(c *call[T], t int) {
+func (w *scoring[T]) weigh(c *codedHead[T], t int) {
 	lo, hi, n := t*BlockKeys, min((t+1)*BlockKeys, c.K.Rows), len(w.list)
 	scores := w.scores.Rows(hi - lo)
 	matmul.MulPacked(T(c.Scores.Scale), c.K.RowRange(lo, hi), &w.packed, 0, scores, nil)

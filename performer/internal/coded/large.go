@@ -16,7 +16,7 @@ const (
 	Smaller = 0x1p-32
 )
 
-func (c *call[T]) again() {
+func (c *codedHead[T]) again() {
 	first, peak := c.Dst, PeakOf(c.V)
 	if peak <= Largest || layout.Finite(first) {
 		return
@@ -27,8 +27,8 @@ func (c *call[T]) again() {
 	Mend(c.Scores, first, c.Dst)
 }
 
-func (c *call[T]) shrunk() tiles.Attention[T] {
-	a := c.Attention
+func (c *codedHead[T]) shrunk() tiles.Head[T] {
+	a := c.Head
 	a.V = a.V.Clone()
 	for i := range a.V.Rows {
 		vecmath.Scale(a.V.Row(i), Smaller)

@@ -26,17 +26,17 @@ type store[T dense.Float] struct {
 	exact     bool            // there are no codes
 	k, v      dense.Matrix[T] // during encode
 	valid     []bool
-	keys      []bytedot.Rows    // by tile: keys×coordinates
-	values    []bytedot.Rows    // by tile: columns×keys
-	usual     []bool            // of a tile: codes stand for its keys and values
-	full      []bool            // of a tile: size keys count
-	spoilt    []bool            // of a tile: keys or values may not be finite
-	reach     []float32         // of a tile: bound of products of codes, times the scale of a query
-	sizes     []float64         // bounds of the values of a tile, NaN or +Inf if unknown
-	centres   scratch.Buffer[T] // means of the keys of tiles
-	means     scratch.Buffer[T] // means of their values
-	halves    scratch.Buffer[T] // ½ less the thresholds of weights
-	roundings scratch.Buffer[T] // of tiles: products of halves and values
+	keys      []bytedot.CodedRows // by tile: keys×coordinates
+	values    []bytedot.CodedRows // by tile: columns×keys
+	usual     []bool              // of a tile: codes stand for its keys and values
+	full      []bool              // of a tile: size keys count
+	spoilt    []bool              // of a tile: keys or values may not be finite
+	reach     []float32           // of a tile: bound of products of codes, times the scale of a query
+	sizes     []float64           // bounds of the values of a tile, NaN or +Inf if unknown
+	centres   scratch.Buffer[T]   // means of the keys of tiles
+	means     scratch.Buffer[T]   // means of their values
+	halves    scratch.Buffer[T]   // ½ less the thresholds of weights
+	roundings scratch.Buffer[T]   // of tiles: products of halves and values
 }
 
 // encode encodes keys and values in tiles of size keys. Keys and values that do not count, unless
@@ -51,7 +51,7 @@ func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
 	}
 	n := s.tilesOf(k.Rows)
 	for len(s.keys) < n {
-		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
+		s.keys, s.values = append(s.keys, bytedot.CodedRows{}), append(s.values, bytedot.CodedRows{})
 	}
 	s.usual, s.full, s.spoilt = scratch.Resize(s.usual, n), scratch.Resize(s.full, n), scratch.Resize(s.spoilt, n)
 	s.reach, s.sizes = scratch.Resize(s.reach, n), scratch.Resize(s.sizes, n)

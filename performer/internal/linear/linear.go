@@ -17,7 +17,7 @@ import (
 
 type Options struct{ Causal, Unnormalised bool }
 
-type Attention[T dense.Float] struct {
+type FeatureAttention[T dense.Float] struct {
 	Query, Key rff.Map[T]
 	Options
 	Engine *sums.Engine[T]
@@ -26,9 +26,9 @@ type Attention[T dense.Float] struct {
 	undivided     *sums.Engine[T] // of Fractions
 }
 
-// Fractional is an Attention behind an interface, so that importers do not compile it.
+// Fractional is a FeatureAttention behind an interface, so that importers do not compile it.
 type Fractional[T dense.Float] interface {
-	sequence.Attention[T]
+	sequence.Kind[T]
 
 	// Fractions computes numerators and denominators of normalised attention into the memory of
 	// dst, and returns them; a zero dst is allocated.
@@ -65,7 +65,7 @@ func new32(args any) (any, error) { return newOf[float32](args.(arguments)) }
 //go:noinline
 func new64(args any) (any, error) { return newOf[float64](args.(arguments)) }
 
-func newOf[T dense.Float](args arguments) (*Attention[T], error) {
+func newOf[T dense.Float](args arguments) (*FeatureAttention[T], error) {
 	query, _ := args.query.(rff.Map[T])
 	key, _ := args.key.(rff.Map[T])
 	opts := args.opts
@@ -83,17 +83,17 @@ func newOf[T dense.Float](args arguments) (*Attention[T], error) {
 	if f.logs && !opts.Unnormalised && isELU(query) && isELU(key) {
 		o.Direct = f
 	}
-	return &Attention[T]{Query: query, Key: key, Options: opts, Engine: sums.New(o)}, nil
+	return &FeatureAttention[T]{Query: query, Key: key, Options: opts, Engine: sums.New(o)}, nil
 }
 
-func (a *Attention[T]) Describe() sequence.Description {
+func (a *FeatureAttention[T]) Describe() sequence.Description {
 	return sequence.Description{
 		Causal: a.Causal, Unnormalised: a.Unnormalised, IndependentQueries: !a.Causal, Dim: a.Engine.D,
 		Masks: true, SharesKeys: !a.Causal,
 	}
 }
 
-func (a *Attention[T]) Forward(c sequence.Call[T]) {
+func (a *FeatureAttention[T]) Forward(c sequence.Call[T]) {
 	if !a.Causal {
 		a.forwardAll(c)
 		return
@@ -113,7 +113,7 @@ func (a *Attention[T]) Forward(c sequence.Call[T]) {
 	}
 }
 
-func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
+func (a *FeatureAttention[T]) forwardAll(c sequence.Call[T]) {
 	if c.Q.Rows == 0 || c.V.Cols == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 
 // forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to
 // the end of a matrix with one row for each key.
-func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
+func (a *FeatureAttention[T]) forwardPast(c sequence.Call[T]) {
 	aligned := min(c.K.Rows-c.Past, c.Q.Rows)
 	end := c.Past + aligned
 	m, q, dst := layout.TokensOf[T](end, c.Q.Cols, c.V.Cols)
@@ -141,7 +141,7 @@ func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	a.forwardAll(c.Queries(aligned, c.Q.Rows))
 }
 
-func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
+func (a *FeatureAttention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
 	n := v.Cols
 	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)
 	a.makeUndivided.Do(func() {
@@ -166,18 +166,18 @@ func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Frac
 	}
 }
 
-func (a *Attention[T]) Alike(other sequence.Attention[T]) bool {
-	return other == sequence.Attention[T](a)
+func (a *FeatureAttention[T]) Alike(other sequence.Kind[T]) bool {
+	return other == sequence.Kind[T](a)
 }
 
-func (a *Attention[T]) NewStore(run sequence.Run[T]) (store.Tokens[T], error) {
+func (a *FeatureAttention[T]) NewStore(run sequence.Run[T]) (store.TokenStore[T], error) {
 	if run.D != a.Engine.D {
 		return nil, fmt.Errorf("performer: d = %d, but the attention takes points of R^%d", run.D, a.Engine.D)
 	}
 	return store.NewSums(store.Sums[T]{Engine: a.Engine, Heads: run.Count, KeyHeads: run.KeyHeads, DV: run.DV})
 }
 
-func (a *Attention[T]) CanBackward() error {
+func (a *FeatureAttention[T]) CanBackward() error {
 	if err := a.canBackward(a.Query); err != nil {
 		return fmt.Errorf("performer: queries: %w", err)
 	}
@@ -187,7 +187,7 @@ func (a *Attention[T]) CanBackward() error {
 	return nil
 }
 
-func (a *Attention[T]) canBackward(m rff.Map[T]) error {
+func (a *FeatureAttention[T]) canBackward(m rff.Map[T]) error {
 	d, ok := m.(rff.Differentiable[T])
 	if !ok {
 		return fmt.Errorf("%T has no derivatives, want an rff.Differentiable", m)
@@ -198,7 +198,7 @@ func (a *Attention[T]) canBackward(m rff.Map[T]) error {
 	return d.CanBackward()
 }
 
-func (a *Attention[T]) Backward(c sequence.Call[T]) {
+func (a *FeatureAttention[T]) Backward(c sequence.Call[T]) {
 	x := sequence.Select(c, a.Causal)
 	all := !a.Causal // all queries see all keys
 	if !all {
@@ -211,9 +211,9 @@ func (a *Attention[T]) Backward(c sequence.Call[T]) {
 	switch notEmpty := x.Gather(c); {
 	case !notEmpty:
 	case all:
-		a.Engine.Backward(&x.Gradients)
+		a.Engine.Backward(&x.HeadGradients)
 	default:
-		a.Engine.BackwardCausal(c.Processors, &x.Gradients, x.ValidKeys, x.ValidQueries)
+		a.Engine.BackwardCausal(c.Processors, &x.HeadGradients, x.ValidKeys, x.ValidQueries)
 	}
 	x.Scatter(c)
 }

@@ -15,10 +15,10 @@ import (
 // on gradients. In causal attention the lists of queries and keys have the same length: query
 // Queries[t] sees the keys Keys[s] with s ≤ t. An entry may be layout.NoRow.
 type Selection[T dense.Float] struct {
-	sums.Gradients[T]        // matrices of the selected rows, set by Gather
-	Queries, Keys     []int  // row h·Lq + i is query i of head h
-	ValidQueries      []bool // entries of Queries that are not NoRow; nil if none is NoRow
-	ValidKeys         []bool // entries of Keys that are not NoRow; nil if none is NoRow
+	sums.HeadGradients[T]        // matrices of the selected rows, set by Gather
+	Queries, Keys         []int  // row h·Lq + i is query i of head h
+	ValidQueries          []bool // entries of Queries that are not NoRow; nil if none is NoRow
+	ValidKeys             []bool // entries of Keys that are not NoRow; nil if none is NoRow
 
 	validQueries, validKeys   []bool // memory of ValidQueries and ValidKeys
 	copiedQueries, copiedKeys bool
@@ -165,7 +165,7 @@ func (x *Selection[T]) Scatter(c Call[T]) {
 	}
 	scatter(c.DK, x.DK, 0, x.Keys, x.copiedKeys)
 	scatter(c.DV, x.DV, 0, x.Keys, x.copiedKeys)
-	x.Gradients = sums.Gradients[T]{}
+	x.HeadGradients = sums.HeadGradients[T]{}
 	pool.Put(&selections, x)
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Attention is a kind of attention with its options. Goroutines share an Attention. Heads whose
-// Attentions are equal have the same attention.
-type Attention[T dense.Float] interface {
+// Kind is a kind of attention with its options. Goroutines share a Kind. Heads whose Kinds are
+// equal have the same attention.
+type Kind[T dense.Float] interface {
 	// Describe returns the same Description at every call.
 	Describe() Description
 
@@ -30,8 +30,8 @@ type Attention[T dense.Float] interface {
 
 	// NewStore returns memory for a stream of a run of heads, or an error that says why not. A
 	// run has heads that are Alike: one store holds the tokens of heads with both.
-	NewStore(run Run[T]) (store.Tokens[T], error)
-	Alike(other Attention[T]) bool
+	NewStore(run Run[T]) (store.TokenStore[T], error)
+	Alike(other Kind[T]) bool
 }
 
 type Description struct {
@@ -50,13 +50,13 @@ type Description struct {
 
 // Run is a run of heads of queries of one stream.
 type Run[T dense.Float] struct {
-	Heads    []Attention[T] // one for all heads, or one for each head
-	Count    int            // heads of queries
-	KeyHeads int            // heads of keys
-	D, DV    int            // dimensions of keys and of values
+	Heads    []Kind[T] // one for all heads, or one for each head
+	Count    int       // heads of queries
+	KeyHeads int       // heads of keys
+	D, DV    int       // dimensions of keys and of values
 }
 
-type Head[T dense.Float] struct{ Of Attention[T] }
+type Head[T dense.Float] struct{ Of Kind[T] }
 
 func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// call holds the queries of attend. Query i·group + g of a head of keys is row i of head g.
-type call[T dense.Float] struct {
+// headQueries holds the queries of attend. Query i·group + g of a head of keys is row i of head g.
+type headQueries[T dense.Float] struct {
 	s      *Store[T]
 	dst, q dense.Matrix[T]
 	group  int // heads of queries for each head of keys
@@ -18,7 +18,7 @@ type call[T dense.Float] struct {
 }
 
 // Causal queries are those of the last tokens, and each sees the tokens up to its own.
-func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
+func (x *headQueries[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	x.s, x.dst, x.q, x.group, x.causal = s, dst, q, s.of.Heads/s.of.KeyHeads, causal
 	x.places = scratch.Resize(x.places, q.Rows*x.group)
 	for i := range x.places {
@@ -29,14 +29,14 @@ func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	}
 }
 
-func (x *call[T]) end() { x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{} }
+func (x *headQueries[T]) end() { x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{} }
 
 // vector returns the part of m that belongs to query i of a head of keys.
-func (x *call[T]) vector(m dense.Matrix[T], h, i int) []T {
+func (x *headQueries[T]) vector(m dense.Matrix[T], h, i int) []T {
 	return layout.Head(m, h*x.group+i%x.group, x.s.of.Heads).Row(i / x.group)
 }
 
-func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matrix[T] {
+func (x *headQueries[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matrix[T] {
 	memory.Shape(to-from, x.s.dims[0])
 	q := memory.Rows(to - from)
 	for i := range q.Rows {
@@ -45,7 +45,7 @@ func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matr
 	return q
 }
 
-func (x *call[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
+func (x *headQueries[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
 	m := mask[T](x.s.of.Places, token)
 	m.Places = x.places
 	t.AddSeen(k, v, m, first)
@@ -61,4 +61,4 @@ func share(little bool, pieces int, t parallel.Task) {
 	}
 }
 
-func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.of.Scores[h*x.group+i%x.group] }
+func (x *headQueries[T]) scores(h, i int) tiles.Scores { return x.s.of.Scores[h*x.group+i%x.group] }

@@ -13,7 +13,7 @@ import (
 
 type choice[T dense.Float] struct {
 	work[T]
-	of            *chooser[T]
+	of            *keyChooser[T]
 	h, first      int    // head of keys and first query
 	place         int    // of the queries
 	low           int    // first token that the queries see, apart from sinks
@@ -39,7 +39,7 @@ type choice[T dense.Float] struct {
 
 var choices pool.Pair[choice[float32], choice[float64]]
 
-func (w *choice[T]) begin(c *chooser[T], h, row int) {
+func (w *choice[T]) begin(c *keyChooser[T], h, row int) {
 	s := c.on.s
 	w.of, w.h, w.first = c, h, row*c.on.group
 	w.place = c.on.places[w.first]

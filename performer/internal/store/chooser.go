@@ -19,7 +19,7 @@ const (
 	More = 2*Segment - 1
 )
 
-type chooser[T dense.Float] struct {
+type keyChooser[T dense.Float] struct {
 	given   []TopK // of each head; nil if all heads read all keys
 	paces   []pace // of each head
 	paced   bool   // by errors of steps
@@ -28,8 +28,8 @@ type chooser[T dense.Float] struct {
 	coarsen coarsen[T]
 
 	// During a call. A piece is a head of keys with one row of queries.
-	of    reader[T]
-	on    *call[T]
+	of    tokenReader[T]
+	on    *headQueries[T]
 	slabs *slabs[T]
 	out   []T    // of all rows and heads
 	done  []bool // by row and head of keys: out has the outputs
@@ -39,11 +39,11 @@ type chooser[T dense.Float] struct {
 
 type segmented[T dense.Float] struct {
 	slabs[T]
-	chooser chooser[T]
-	call[T] // during attend
+	chooser        keyChooser[T]
+	headQueries[T] // during attend
 }
 
-func (x *segmented[T]) choosing() *chooser[T] { return &x.chooser }
+func (x *segmented[T]) choosing() *keyChooser[T] { return &x.chooser }
 
 func (x *segmented[T]) clone(closed int) segmented[T] {
 	return segmented[T]{slabs: x.slabs.clone(closed), chooser: x.chooser.clone()}
@@ -55,7 +55,7 @@ func (x *segmented[T]) decode(from *Recipe, r runs) {
 	x.chooser.remake(&x.slabs, r.from, r.closed)
 }
 
-type reader[T dense.Float] interface {
+type tokenReader[T dense.Float] interface {
 	// whole computes the outputs of queries from ≤ i < to over all keys, except in heads to skip.
 	whole(from, to int)
 
@@ -65,8 +65,8 @@ type reader[T dense.Float] interface {
 	read(w *choice[T], g int)
 }
 
-func newChooser[T dense.Float](given []TopK, sides [2]side[T], widths []int) chooser[T] {
-	c := chooser[T]{sides: sides, widths: widths}
+func newChooser[T dense.Float](given []TopK, sides [2]side[T], widths []int) keyChooser[T] {
+	c := keyChooser[T]{sides: sides, widths: widths}
 	for _, x := range given {
 		if x.Keys > 0 {
 			c.given, c.paced = given, c.paced || x.Tolerance > 0
@@ -77,26 +77,26 @@ func newChooser[T dense.Float](given []TopK, sides [2]side[T], widths []int) cho
 	return c
 }
 
-func (c *chooser[T]) reset() {
+func (c *keyChooser[T]) reset() {
 	for h, x := range c.given {
 		c.paces[h] = pace{TopK: x}
 	}
 }
 
-func (c *chooser[T]) clone() chooser[T] {
+func (c *keyChooser[T]) clone() keyChooser[T] {
 	x := newChooser(c.given, c.sides, c.widths)
 	copy(x.paces, c.paces)
 	return x
 }
 
-func (c *chooser[T]) together(tokens int) int {
+func (c *keyChooser[T]) together(tokens int) int {
 	if !c.paced {
 		return math.MaxInt
 	}
 	return Segment - tokens%Segment
 }
 
-func (c *chooser[T]) exact(on *call[T]) bool {
+func (c *keyChooser[T]) exact(on *headQueries[T]) bool {
 	for _, p := range c.paces {
 		if p.Keys > 0 && on.s.tokens() > p.Keys+More {
 			return false
@@ -107,7 +107,7 @@ func (c *chooser[T]) exact(on *call[T]) bool {
 
 // attend computes the outputs of a call. The outputs of a query do not depend on other queries. An
 // output that is not finite, or may be inaccurate, is computed again from all tokens.
-func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
+func (c *keyChooser[T]) attend(of tokenReader[T], on *headQueries[T], l *slabs[T]) {
 	if c.exact(on) {
 		of.whole(0, on.q.Rows)
 		return
@@ -144,7 +144,7 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 	c.of, c.on, c.slabs, c.skip = nil, nil, nil, nil
 }
 
-func (c *chooser[T]) measure(piece int) {
+func (c *keyChooser[T]) measure(piece int) {
 	on := c.on
 	row, h := piece/on.s.of.KeyHeads, piece%on.s.of.KeyHeads
 	dv, seen := on.s.dims[1], c.seen(row)
@@ -158,16 +158,16 @@ func (c *chooser[T]) measure(piece int) {
 	}
 }
 
-func (c *chooser[T]) skips(h int) bool { return c.skip != nil && c.skip[h] }
+func (c *keyChooser[T]) skips(h int) bool { return c.skip != nil && c.skip[h] }
 
-func (c *chooser[T]) seen(row int) int { return c.on.s.of.Places.seen(c.on.places[row*c.on.group]) }
+func (c *keyChooser[T]) seen(row int) int { return c.on.s.of.Places.seen(c.on.places[row*c.on.group]) }
 
 // fewChosen is the number of scores from which on processors share the heads.
 const fewChosen = 1 << 11
 
 // Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of
 // keys are measured at different tokens of a segment.
-func (c *chooser[T]) Piece(piece int) {
+func (c *keyChooser[T]) Piece(piece int) {
 	on := c.on
 	row, h := piece/on.s.of.KeyHeads, piece%on.s.of.KeyHeads
 	seen, ok := c.seen(row), true

@@ -19,12 +19,12 @@ import (
 )
 
 // chooserOf returns the chooser of a store, its slabs, and its memory of a call.
-func chooserOf[T dense.Float](s *Store[T]) (*chooser[T], *slabs[T], *call[T]) {
+func chooserOf[T dense.Float](s *Store[T]) (*keyChooser[T], *slabs[T], *headQueries[T]) {
 	switch c := s.content.(type) {
 	case *elements[T]:
-		return &c.chooser, &c.slabs, &c.call
+		return &c.chooser, &c.slabs, &c.headQueries
 	case *codes[T]:
-		return &c.chooser, &c.slabs, &c.call
+		return &c.chooser, &c.slabs, &c.headQueries
 	}
 	return nil, nil, nil
 }
@@ -87,7 +87,7 @@ func (o *operations) rest(q []float64) (estimates map[int]float64, means map[int
 		y := rotation.ApplyVec(make([]float64, order), floats.SubTo(make([]float64, o.d), keys[token%Segment], mean))
 		ofMean := floats.Dot(q, mean)
 		if slab, row := l.at(token, 0); slab.elements[0] == nil { // rounding may change signs
-			var b block[float64]
+			var b segmentScratch[float64]
 			b.read(&slab.codes[0], row)
 			copy(y, b.decoded)
 			b.read(&slab.means[0], row/Segment)
@@ -133,7 +133,7 @@ func scanStep(rotated []float64) float64 {
 
 // segment returns the keys and values that the store has of a closed segment.
 func (o *operations) segment(n int) (keys, values [][]float64) {
-	var b block[float64]
+	var b segmentScratch[float64]
 	for token := n * Segment; token < (n+1)*Segment; token++ {
 		key, value := make([]float64, o.d), make([]float64, o.dv)
 		switch c := o.s.content.(type) {

@@ -40,7 +40,7 @@ type coarsen[T dense.Float] struct {
 	n     int // segments
 }
 
-func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
+func (c *keyChooser[T]) make(s *slab[T], place, tokens, heads int) {
 	if c.given != nil {
 		c.coarsen = coarsen[T]{&c.sides, s, place, tokens / Segment}
 		parallel.Do(c.coarsen.n*heads, &c.coarsen)
@@ -48,7 +48,7 @@ func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
 	}
 }
 
-func (c *chooser[T]) remake(l *slabs[T], from, to int) {
+func (c *keyChooser[T]) remake(l *slabs[T], from, to int) {
 	for n := 0; c.given != nil && from < to; from += n {
 		n = min(to-from, l.size-from%l.size)
 		s, _ := l.at(from, 0)
@@ -57,12 +57,12 @@ func (c *chooser[T]) remake(l *slabs[T], from, to int) {
 }
 
 func (c *coarsen[T]) Piece(i int) {
-	b := pool.Get[block[T]](&blocks)
+	b := pool.Get[segmentScratch[T]](&blocks)
 	b.coarsen(c, i/c.n*c.into.room+c.place+i%c.n*Segment)
 	pool.Put(&blocks, b)
 }
 
-func (b *block[T]) coarsen(c *coarsen[T], row int) {
+func (b *segmentScratch[T]) coarsen(c *coarsen[T], row int) {
 	to, s, at := &c.into.coarse, c.into, row/Segment
 	coded := s.elements[0] == nil
 	b.take(c, 1, row)
@@ -88,7 +88,7 @@ func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	b.putSigns(to, at, order)
 }
 
-func (b *block[T]) take(c *coarsen[T], side, row int) {
+func (b *segmentScratch[T]) take(c *coarsen[T], side, row int) {
 	if e := c.into.elements[side]; e != nil {
 		b.rotate(&c.sides[side], dense.Of(Segment, e.width, e.of(row, Segment)))
 		return
@@ -105,14 +105,14 @@ func (b *block[T]) take(c *coarsen[T], side, row int) {
 	}
 }
 
-func (b *block[T]) putMean(means *rows, at int) {
+func (b *segmentScratch[T]) putMean(means *rows, at int) {
 	if !b.round(means, at, b.mean) {
 		means.scales[at] = float32(math.NaN())
 		b.decoded = append(b.decoded[:0], b.mean...)
 	}
 }
 
-func (b *block[T]) plainMean(order int) {
+func (b *segmentScratch[T]) plainMean(order int) {
 	clear(b.mean)
 	for i := range Segment {
 		for l, v := range b.rows[i*order:][:order] {
@@ -126,7 +126,7 @@ func (b *block[T]) plainMean(order int) {
 
 // putSigns writes the signs of b.rows and their factors. With the signs c of a row y the factor f =
 // ‖y‖²/cᵀy makes f·c the estimate of y whose products are unbiased over rotations.
-func (b *block[T]) putSigns(to *coarse, at, order int) {
+func (b *segmentScratch[T]) putSigns(to *coarse, at, order int) {
 	group := to.signs[at*to.words:][:to.words]
 	clear(group)
 	for i := range Segment {

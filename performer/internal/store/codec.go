@@ -85,7 +85,7 @@ func (s *Store[T]) check(of string, parameters []string, marks []float64) error 
 }
 
 // Check returns an error unless other can be merged.
-func (s *Store[T]) Check(tokens Tokens[T]) error {
+func (s *Store[T]) Check(tokens TokenStore[T]) error {
 	other := tokens.(*Store[T])
 	if err := s.check("other", other.parameters(), other.content.marks()); err != nil {
 		return err

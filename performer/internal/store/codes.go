@@ -113,7 +113,7 @@ func (c *codes[T]) together(s *Store[T]) int {
 
 func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	c.begin(s, dst, q, causal)
-	c.chooser.attend(c, &c.call, &c.slabs)
+	c.chooser.attend(c, &c.headQueries, &c.slabs)
 	c.end()
 }
 
@@ -241,7 +241,7 @@ func (c *codes[T]) exactly(dst []T, h, i int) {
 func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	s := c.s
 	t := tiles.NewTile(c.scores(h, c.first+i), q, s.dims[1])
-	b := pool.Get[block[T]](&blocks)
+	b := pool.Get[segmentScratch[T]](&blocks)
 	k, v := dense.New[T](tiles.Keys, s.dims[0]), dense.New[T](tiles.Keys, s.dims[1])
 	for _, r := range c.pieces {
 		for lo := r.from; lo < r.to; lo += tiles.Keys {
@@ -265,7 +265,7 @@ func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) 
 	return peak
 }
 
-func (c *codes[T]) decodeToken(b *block[T], to [2][]T, token, h int) {
+func (c *codes[T]) decodeToken(b *segmentScratch[T], to [2][]T, token, h int) {
 	s, row := c.at(token, h)
 	for i := range to {
 		b.decode(&c.sides[i], &s.codes[i], &s.means[i], to[i], row)

@@ -77,7 +77,7 @@ const fewElements = 1 << 14
 
 func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	e.begin(s, dst, q, causal)
-	e.chooser.attend(e, &e.call, &e.slabs)
+	e.chooser.attend(e, &e.headQueries, &e.slabs)
 	e.end()
 }
 

@@ -28,7 +28,7 @@ type encoding[T dense.Float] struct {
 }
 
 func (e *encoding[T]) Piece(h int) {
-	b := pool.Get[block[T]](&blocks)
+	b := pool.Get[segmentScratch[T]](&blocks)
 	for i := range e.sides {
 		row := h*e.into.room + e.place
 		b.encode(&e.sides[i], &e.into.codes[i], &e.into.means[i], row, e.in[i][h].RowRange(e.from, e.from+Segment))
@@ -36,7 +36,7 @@ func (e *encoding[T]) Piece(h int) {
 	pool.Put(&blocks, b)
 }
 
-type block[T dense.Float] struct {
+type segmentScratch[T dense.Float] struct {
 	coder
 	rotated         []T
 	rows            []float64 // rotated
@@ -44,9 +44,9 @@ type block[T dense.Float] struct {
 	mean, rest, row []float64
 }
 
-var blocks pool.Pair[block[float32], block[float64]]
+var blocks pool.Pair[segmentScratch[float32], segmentScratch[float64]]
 
-func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix[T]) {
+func (b *segmentScratch[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix[T]) {
 	b.rotate(s, x)
 	b.meanOf(s.order)
 	b.roundMean(means, at/Segment)
@@ -70,12 +70,12 @@ func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix
 	b.compensate(means, at/Segment, count)
 }
 
-func (b *block[T]) resize(n, order int) {
+func (b *segmentScratch[T]) resize(n, order int) {
 	b.rows = scratch.Resize(b.rows, n*order)
 	b.mean, b.rest, b.row = scratch.Resize(b.mean, order), scratch.Resize(b.rest, order), scratch.Resize(b.row, order)
 }
 
-func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
+func (b *segmentScratch[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	b.resize(x.Rows, s.order)
 	b.rotated, b.peaks = scratch.Resize(b.rotated, s.order), scratch.Resize(b.peaks, x.Rows)
 	for i := range x.Rows {
@@ -92,7 +92,7 @@ func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	}
 }
 
-func (b *block[T]) meanOf(order int) {
+func (b *segmentScratch[T]) meanOf(order int) {
 	b.sorted = b.sorted[:0]
 	for _, peak := range b.peaks {
 		if peak == peak {
@@ -121,7 +121,7 @@ func (b *block[T]) meanOf(order int) {
 	}
 }
 
-func (b *block[T]) roundMean(means *rows, at int) {
+func (b *segmentScratch[T]) roundMean(means *rows, at int) {
 	if !b.round(means, at, b.mean) {
 		clear(b.mean)
 		b.round(means, at, b.mean)
@@ -130,7 +130,7 @@ func (b *block[T]) roundMean(means *rows, at int) {
 }
 
 // compensate adds what rounding left of rows, b.rest, to a mean, unless its rounding takes more.
-func (b *block[T]) compensate(means *rows, at, count int) {
+func (b *segmentScratch[T]) compensate(means *rows, at, count int) {
 	if count == 0 {
 		return
 	}
@@ -152,7 +152,7 @@ func (b *block[T]) compensate(means *rows, at, count int) {
 	}
 }
 
-func (b *block[T]) decode(s *side[T], codes, means *rows, x []T, at int) {
+func (b *segmentScratch[T]) decode(s *side[T], codes, means *rows, x []T, at int) {
 	if scale := codes.scales[at]; scale != scale {
 		readOdd(&b.coder, codes, at, x)
 		return

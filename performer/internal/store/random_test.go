@@ -220,7 +220,7 @@ func (o *operations) some(empty func() *Store[float64]) {
 // check compares an output with attention over decoded rows.
 func (o *operations) check(q, got []float64) {
 	s := o.s
-	var b block[float64]
+	var b segmentScratch[float64]
 	sum, size, total := make([]float64, o.dv), 0.0, 0.0
 	last := len(o.k) - 1
 	rest, means := o.rest(q)

@@ -38,7 +38,7 @@ type slab[T dense.Float] struct {
 	owner   *slabs[T]
 	shared  atomic.Int64 // number of first tokens that others may have
 	room    int          // tokens that fit
-	columns []columns
+	columns []anyColumn
 	own     int // number of columns that do not follow from others, or 0 for all
 
 	elements [2]*column[T] // keys and values, or
@@ -47,9 +47,9 @@ type slab[T dense.Float] struct {
 	coarse   coarse
 }
 
-type columns interface {
+type anyColumn interface {
 	numbers(at, tokens int) any // rows of tokens, a slice
-	copy(to int, from columns, at, tokens int)
+	copy(to int, from anyColumn, at, tokens int)
 	count(c *counts) // adds the numbers of a segment
 }
 
@@ -68,7 +68,7 @@ func (c *column[E]) of(at, tokens int) []E {
 	return c.data[at/c.tokens*c.width:][:tokens/c.tokens*c.width]
 }
 
-func (c *column[E]) copy(to int, from columns, at, tokens int) {
+func (c *column[E]) copy(to int, from anyColumn, at, tokens int) {
 	copy(c.of(to, tokens), from.(*column[E]).of(at, tokens))
 }
 
@@ -76,7 +76,7 @@ func (c *column[E]) numbers(at, tokens int) any { return c.of(at, tokens) }
 
 func (c *column[E]) count(to *counts) { add[E](to, Segment/c.tokens*c.width) }
 
-func (s *slab[T]) written() []columns {
+func (s *slab[T]) written() []anyColumn {
 	if s.own > 0 {
 		return s.columns[:s.own]
 	}

@@ -88,7 +88,7 @@ type segments[T dense.Float] interface {
 
 	close(s *Store[T], in *groups[T], from, n int)
 
-	choosing() *chooser[T]
+	choosing() *keyChooser[T]
 
 	// together returns how many tokens at most Step may append before it computes outputs.
 	together(s *Store[T]) int
@@ -128,7 +128,7 @@ func (s *Store[T]) closedOf(n int) int { return max(n-s.keep, 0) / s.run * s.run
 
 // Append appends at least one token.
 func (s *Store[T]) Append(k, v dense.Matrix[T]) {
-	if c, ok := s.content.(*sums[T]); ok {
+	if c, ok := s.content.(*linearSums[T]); ok {
 		c.append(k, v)
 		s.closed += k.Rows
 		return
@@ -191,7 +191,7 @@ func (s *Store[T]) Attend(dst, q dense.Matrix[T]) { s.content.attend(s, dst, q, 
 
 // Step appends at least one token, and computes the output of each over the tokens up to it.
 func (s *Store[T]) Step(dst, q, k, v dense.Matrix[T]) {
-	if c, ok := s.content.(*sums[T]); ok {
+	if c, ok := s.content.(*linearSums[T]); ok {
 		for i := range q.Rows {
 			c.step(dst.RowRange(i, i+1), q.RowRange(i, i+1), k.RowRange(i, i+1), v.RowRange(i, i+1))
 		}
@@ -209,7 +209,7 @@ func (s *Store[T]) Step(dst, q, k, v dense.Matrix[T]) {
 func (s *Store[T]) Reset() { s.Restore(nil, 0) }
 
 // Clone returns a copy, which shares closed segments.
-func (s *Store[T]) Clone() Tokens[T] {
+func (s *Store[T]) Clone() TokenStore[T] {
 	c := newStore(s.content.clone(s.closed), s.of, s.run, s.keep)
 	c.closed, c.open, c.first = s.closed, s.open, s.first
 	c.grow(s.open)
@@ -282,7 +282,7 @@ func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
 
 // Merge appends the tokens of another store that Check accepts. Codes of the other store come
 // before the open tokens of both.
-func (s *Store[T]) Merge(tokens Tokens[T]) {
+func (s *Store[T]) Merge(tokens TokenStore[T]) {
 	other := tokens.(*Store[T])
 	if s == other {
 		other = s.Clone().(*Store[T])

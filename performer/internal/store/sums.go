@@ -15,10 +15,10 @@ import (
 	features "github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// sums holds the sums of linear attention over all tokens: no token is open. In float32 single
-// tokens have sums of their own, which settle adds to the sums of all earlier tokens after
+// linearSums holds the sums of linear attention over all tokens: no token is open. In float32
+// single tokens have sums of their own, which settle adds to the sums of all earlier tokens after
 // features.RecentTokens of them, or before a call that needs one sum.
-type sums[T dense.Float] struct {
+type linearSums[T dense.Float] struct {
 	engine *features.Engine[T]
 	heads  int // of queries
 	dv     int
@@ -54,8 +54,8 @@ func newSumsStore[T dense.Float](o Sums[T]) (*Store[T], error) {
 	return newStore(newSums(e, heads, keyHeads, dv), Exact{Heads: heads, KeyHeads: keyHeads, D: e.D, DV: dv}, 1, 0), nil
 }
 
-func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sums[T] {
-	c, width := &sums[T]{engine: e, heads: heads, dv: dv}, e.Width(dv)
+func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *linearSums[T] {
+	c, width := &linearSums[T]{engine: e, heads: heads, dv: dv}, e.Width(dv)
 	for range keyHeads {
 		c.all = append(c.all, e.Accumulator(dv))
 	}
@@ -75,9 +75,9 @@ func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sum
 	return c
 }
 
-func (c *sums[T]) group() int { return c.heads / len(c.all) }
+func (c *linearSums[T]) group() int { return c.heads / len(c.all) }
 
-func (c *sums[T]) append(k, v dense.Matrix[T]) {
+func (c *linearSums[T]) append(k, v dense.Matrix[T]) {
 	if k.Rows == 1 {
 		c.add(k, v)
 		return
@@ -90,7 +90,7 @@ func (c *sums[T]) append(k, v dense.Matrix[T]) {
 
 const fewQueries = 4
 
-func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
+func (c *linearSums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
 	if q.Rows < fewQueries {
 		c.attendTokens(dst, q)
 		return
@@ -101,7 +101,7 @@ func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
 	c.dst, c.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-func (c *sums[T]) Piece(h int) {
+func (c *linearSums[T]) Piece(h int) {
 	acc, n := c.all[h], len(c.all)
 	if c.answering {
 		c.engine.Outputs(c.group(), layout.Head(c.dst, h, n), layout.Head(c.q, h, n), acc, c.dv)
@@ -110,8 +110,8 @@ func (c *sums[T]) Piece(h int) {
 	}
 }
 
-func (c *sums[T]) merge(s *Store[T], other content[T], closed int) {
-	o := other.(*sums[T])
+func (c *linearSums[T]) merge(s *Store[T], other content[T], closed int) {
+	o := other.(*linearSums[T])
 	c.settle()
 	s.closed += closed
 	for h, acc := range c.all {
@@ -122,14 +122,14 @@ func (c *sums[T]) merge(s *Store[T], other content[T], closed int) {
 	}
 }
 
-func (c *sums[T]) clone(int) content[T] {
+func (c *linearSums[T]) clone(int) content[T] {
 	to, all := newSums(c.engine, c.heads, len(c.all), c.dv), new(Saved[T])
 	c.save(nil, all)
 	to.restore(nil, all, 0, 0)
 	return to
 }
 
-func (c *sums[T]) save(_ *Store[T], to *Saved[T]) {
+func (c *linearSums[T]) save(_ *Store[T], to *Saved[T]) {
 	if len(to.sums) == 0 {
 		to.sums = make([]saved[T], 1)
 	}
@@ -143,7 +143,7 @@ func (c *sums[T]) save(_ *Store[T], to *Saved[T]) {
 	}
 }
 
-func (c *sums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
+func (c *linearSums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
 	if from == nil {
 		c.settle()
 		for _, acc := range c.all {
@@ -161,15 +161,15 @@ func (c *sums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
 	c.count = x.count
 }
 
-func (c *sums[T]) parameters(*Store[T]) []parameter {
+func (c *linearSums[T]) parameters(*Store[T]) []parameter {
 	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", c.engine.Unnormalised}}
 }
 
-func (c *sums[T]) marks() []float64 { return c.engine.Marks() }
+func (c *linearSums[T]) marks() []float64 { return c.engine.Marks() }
 
-func (c *sums[T]) checkMarks(marks []float64) error { return c.engine.CheckMarks(marks) }
+func (c *linearSums[T]) checkMarks(marks []float64) error { return c.engine.CheckMarks(marks) }
 
-func (c *sums[T]) counts() (n counts) {
+func (c *linearSums[T]) counts() (n counts) {
 	add[T](&n, len(c.all)*c.engine.M*c.all[0].Sums().Cols)
 	if c.engine.Logs {
 		add[uint64](&n, len(c.all)*c.engine.M)
@@ -177,7 +177,7 @@ func (c *sums[T]) counts() (n counts) {
 	return n
 }
 
-func (c *sums[T]) encode(to *Recipe, _ runs) {
+func (c *linearSums[T]) encode(to *Recipe, _ runs) {
 	c.settle()
 	for _, acc := range c.all {
 		if acc.Ref != nil {
@@ -192,7 +192,7 @@ func (c *sums[T]) encode(to *Recipe, _ runs) {
 	}
 }
 
-func (c *sums[T]) decode(from *Recipe, _ runs) {
+func (c *linearSums[T]) decode(from *Recipe, _ runs) {
 	for _, acc := range c.all {
 		all := acc.Sums()
 		for f := range all.Rows {
@@ -209,7 +209,7 @@ func (c *sums[T]) decode(from *Recipe, _ runs) {
 
 // inspect returns an error for an exponent of no finite T, and for finite sums other than zero of a
 // feature without a reference.
-func (c *sums[T]) inspect(from Recipe) error {
+func (c *linearSums[T]) inspect(from Recipe) error {
 	row := make([]T, c.all[0].Sums().Cols)
 	for _, word := range from.Words {
 		n := int64(word)

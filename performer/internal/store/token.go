@@ -10,7 +10,7 @@ import (
 // The features of a token are computed for all heads at once, so that the frequencies are read
 // once. Then each head multiplies a matrix by a vector, whose time is the time to read S.
 
-func (c *sums[T]) add(k, v dense.Matrix[T]) {
+func (c *linearSums[T]) add(k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	for h := range c.all {
 		latest, value := c.latest(h), c.values.Rows(h+1).Row(h)
@@ -21,7 +21,7 @@ func (c *sums[T]) add(k, v dense.Matrix[T]) {
 	c.countToken()
 }
 
-func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
+func (c *linearSums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	for i := range q.Rows {
 		c.mapQueries(q.RowRange(i, i+1))
 		for h := range c.heads {
@@ -33,7 +33,7 @@ func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 
 // step adds a token and computes its output. For the first query of a head of keys, one pass adds
 // the key to the latest sums and multiplies the query by them.
-func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
+func (c *linearSums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	c.mapQueries(q)
 	group := c.group()
@@ -51,7 +51,7 @@ func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.countToken()
 }
 
-func (c *sums[T]) attendHead(h int) {
+func (c *linearSums[T]) attendHead(h int) {
 	of := h / c.group()
 	query, out, latest := c.scaledQuery(h), c.output(h), c.latest(of)
 	c.addSettled(of, out, query)
@@ -59,27 +59,27 @@ func (c *sums[T]) attendHead(h int) {
 }
 
 // latest returns the sums of head h to which single tokens are added.
-func (c *sums[T]) latest(h int) dense.Matrix[T] {
+func (c *linearSums[T]) latest(h int) dense.Matrix[T] {
 	if c.recent != nil {
 		return c.recent[h].Rows(c.engine.M)
 	}
 	return c.all[h].Sums()
 }
 
-func (c *sums[T]) addSettled(h int, out, query []T) {
+func (c *linearSums[T]) addSettled(h int, out, query []T) {
 	if c.recent != nil {
 		settled := c.all[h].Sums()
 		vecmath.SumRows(settled.Data, settled.Stride, query, out)
 	}
 }
 
-func (c *sums[T]) countToken() {
+func (c *linearSums[T]) countToken() {
 	if c.count++; c.count == features.RecentTokens {
 		c.settle()
 	}
 }
 
-func (c *sums[T]) settle() {
+func (c *linearSums[T]) settle() {
 	for h := range c.recent {
 		if c.count > 0 {
 			features.AddRows(c.all[h].Sums(), c.recent[h].Rows(c.engine.M), 0, c.engine.M)
@@ -91,13 +91,13 @@ func (c *sums[T]) settle() {
 
 // mapKeys stores the (log-)features of the keys of a token, and its values followed by 1 if there
 // are denominators.
-func (c *sums[T]) mapKeys(k, v dense.Matrix[T]) {
+func (c *linearSums[T]) mapKeys(k, v dense.Matrix[T]) {
 	n := len(c.all)
 	c.engine.Features.Keys(c.keys.Rows(n), headRows(k, n))
 	features.Extend(c.values.Rows(n), headRows(v, n))
 }
 
-func (c *sums[T]) mapQueries(q dense.Matrix[T]) {
+func (c *linearSums[T]) mapQueries(q dense.Matrix[T]) {
 	c.engine.Features.Queries(c.queries.Rows(c.heads), headRows(q, c.heads))
 }
 
@@ -107,7 +107,7 @@ func headRows[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 
 // scaledKey raises the reference of head h to its key, and returns the features of the key relative
 // to the reference.
-func (c *sums[T]) scaledKey(h int) []T {
+func (c *linearSums[T]) scaledKey(h int) []T {
 	acc, key := c.all[h], c.keys.Rows(h+1).Row(h)
 	if acc.Ref != nil {
 		acc.Raise(key)
@@ -119,7 +119,7 @@ func (c *sums[T]) scaledKey(h int) []T {
 	return key
 }
 
-func (c *sums[T]) scaledQuery(h int) []T {
+func (c *linearSums[T]) scaledQuery(h int) []T {
 	query := c.queries.Rows(h+1).RowRange(h, h+1)
 	var scales []logscale.Scale
 	if c.scales != nil {
@@ -129,12 +129,12 @@ func (c *sums[T]) scaledQuery(h int) []T {
 	return query.Row(0)
 }
 
-func (c *sums[T]) output(h int) []T {
+func (c *linearSums[T]) output(h int) []T {
 	out := c.out.Rows(h + 1).Row(h)
 	clear(out)
 	return out
 }
 
-func (c *sums[T]) finish(dst dense.Matrix[T]) {
+func (c *linearSums[T]) finish(dst dense.Matrix[T]) {
 	c.engine.Finish(headRows(dst, c.heads), c.out.Rows(c.heads), c.scales)
 }

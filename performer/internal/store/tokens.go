@@ -7,17 +7,17 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Tokens is a Store behind an interface, so that importers do not compile it. Another of Check and
-// Merge, and what Save returns, are of a Store of the same type.
-type Tokens[T dense.Float] interface {
+// TokenStore is a Store behind an interface, so that importers do not compile it. Another of Check
+// and Merge, and what Save returns, are of a Store of the same type.
+type TokenStore[T dense.Float] interface {
 	Append(k, v dense.Matrix[T])
 	Attend(dst, q dense.Matrix[T])
 	Step(dst, q, k, v dense.Matrix[T])
 	TopK(keys []int, errors []float64) ([]int, []float64)
 	Reset()
-	Clone() Tokens[T]
-	Check(other Tokens[T]) error
-	Merge(other Tokens[T])
+	Clone() TokenStore[T]
+	Check(other TokenStore[T]) error
+	Merge(other TokenStore[T])
 
 	// Save returns what Restore needs, in the memory of an earlier result, which may be nil.
 	Save(memory any) any
@@ -46,13 +46,13 @@ type Sums[T dense.Float] struct {
 }
 
 // NewExact returns an empty store of keys and values.
-func NewExact[T dense.Float](of Exact) (Tokens[T], error) {
-	return door.Choose[T, Tokens[T]](new32, new64, of)
+func NewExact[T dense.Float](of Exact) (TokenStore[T], error) {
+	return door.Choose[T, TokenStore[T]](new32, new64, of)
 }
 
 // NewSums returns an empty store of sums.
-func NewSums[T dense.Float](of Sums[T]) (Tokens[T], error) {
-	return door.Choose[T, Tokens[T]](new32, new64, of)
+func NewSums[T dense.Float](of Sums[T]) (TokenStore[T], error) {
+	return door.Choose[T, TokenStore[T]](new32, new64, of)
 }
 
 //go:noinline

@@ -22,7 +22,7 @@ import (
 // are at most twice g_i, and R_f is multiplied by features of keys relative to N_f. In unnormalised
 // attention no D_i cancels M_i, and R_f has a reference of its own, as if queries were keys.
 type gradient[T dense.Float] struct {
-	Gradients[T]
+	HeadGradients[T]
 	e              *Engine[T]
 	keys, queries  *segments[T]
 	ofKeys         bool             // pieces are blocks of keys
@@ -32,9 +32,9 @@ type gradient[T dense.Float] struct {
 	shift          []T              // the last column of R
 }
 
-func (e *Engine[T]) Backward(g *Gradients[T]) {
+func (e *Engine[T]) Backward(g *HeadGradients[T]) {
 	b := e.memory.gradients.Get()
-	b.Gradients, b.e = *g, e
+	b.HeadGradients, b.e = *g, e
 	b.total, b.shift = scratch.Resize(b.total, e.M), scratch.Resize(b.shift, e.M)
 
 	b.keys = e.segments(g.K, g.V)
@@ -54,7 +54,7 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 
 	b.keys.release()
 	b.queries.release()
-	b.Gradients, b.keys, b.queries = Gradients[T]{}, nil, nil
+	b.HeadGradients, b.keys, b.queries = HeadGradients[T]{}, nil, nil
 	e.memory.gradients.Put(b)
 }
 

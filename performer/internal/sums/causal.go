@@ -49,11 +49,11 @@ const (
 // summed as in bidirectional attention, with the references of the keys and a D_i relative to
 // these. forKeys then needs the references of forQueries in reverse order: see history.
 type causal[T dense.Float] struct {
-	Gradients[T] // forOutputs has q, k and v alone
-	e            *Engine[T]
-	dst          dense.Matrix[T] // for outputs
-	purpose      purpose
-	stage        stage
+	HeadGradients[T] // forOutputs has q, k and v alone
+	e                *Engine[T]
+	dst              dense.Matrix[T] // for outputs
+	purpose          purpose
+	stage            stage
 
 	// Keys and queries that count; nil if all do. Gradients of other queries are zero.
 	keys, queries []bool
@@ -92,7 +92,7 @@ func (e *Engine[T]) ForwardCausal(processors int, dst, q, k, v dense.Matrix[T], 
 
 // BackwardCausal writes the gradients g of ForwardCausal, which must not be empty, over the keys
 // and queries that count; nil means all rows. Gradients of other rows have no meaning.
-func (e *Engine[T]) BackwardCausal(processors int, g *Gradients[T], keys, queries []bool) {
+func (e *Engine[T]) BackwardCausal(processors int, g *HeadGradients[T], keys, queries []bool) {
 	e.causalBackward(windowOf(g.Q.Rows, processors), g, keys, queries)
 }
 
@@ -108,9 +108,9 @@ func (e *Engine[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []boo
 	c.release()
 }
 
-func (e *Engine[T]) causalBackward(window int, g *Gradients[T], keys, queries []bool) {
+func (e *Engine[T]) causalBackward(window int, g *HeadGradients[T], keys, queries []bool) {
 	c := e.memory.causals.Get()
-	c.e, c.Gradients, c.keys, c.queries = e, *g, keys, queries
+	c.e, c.HeadGradients, c.keys, c.queries = e, *g, keys, queries
 	if !c.pass(forQueries, window) {
 		c.history.kept = true
 		c.pass(forQueries, window)
@@ -121,7 +121,7 @@ func (e *Engine[T]) causalBackward(window int, g *Gradients[T], keys, queries []
 
 func (c *causal[T]) release() {
 	e := c.e
-	c.e, c.Gradients, c.dst, c.keys, c.queries, c.history = nil, Gradients[T]{}, dense.Matrix[T]{}, nil, nil, history{}
+	c.e, c.HeadGradients, c.dst, c.keys, c.queries, c.history = nil, HeadGradients[T]{}, dense.Matrix[T]{}, nil, nil, history{}
 	c.resumes = false
 	e.memory.causals.Put(c)
 }

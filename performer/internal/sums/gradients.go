@@ -7,13 +7,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-type Gradients[T dense.Float] struct {
+type HeadGradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 }
 
 // Empty reports whether there is no query, no key or no output column. Empty sets the gradients to
 // zero if there is no query, no key or no output column.
-func (g *Gradients[T]) Empty() bool {
+func (g *HeadGradients[T]) Empty() bool {
 	if g.Q.Rows > 0 && g.K.Rows > 0 && g.V.Cols > 0 {
 		return false
 	}

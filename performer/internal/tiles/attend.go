@@ -13,8 +13,8 @@ const grain = 64
 // often, and a smaller number divides the queries among more processors.
 func Queries(n int) int { return min(max(n/32/grain, 1), 4) * grain }
 
-// Attention has Q (Lq×d), K (Lk×d), V (Lk×dv) and outputs Dst (Lq×dv) of one head.
-type Attention[T dense.Float] struct {
+// Head has Q (Lq×d), K (Lk×d), V (Lk×dv) and outputs Dst (Lq×dv) of one head.
+type Head[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T]
 	Scores       Scores
 	Mask         Mask[T]
@@ -22,27 +22,27 @@ type Attention[T dense.Float] struct {
 	LogSums []T
 }
 
-type call[T dense.Float] struct {
-	Attention[T]
+type tiledHead[T dense.Float] struct {
+	Head[T]
 	rows         int               // queries of a block
 	keys, values scratch.Buffer[T] // copies of K and V
 }
 
 // Attend computes the outputs. The output of a query that sees no key is zero. Bits do not depend
 // on GOMAXPROCS.
-func Attend[T dense.Float](a Attention[T]) {
+func Attend[T dense.Float](a Head[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 && a.LogSums == nil {
 		return
 	}
-	c := pool.Get[call[T]](&calls)
-	c.Attention, c.rows = a, Queries(a.Q.Rows)
+	c := pool.Get[tiledHead[T]](&calls)
+	c.Head, c.rows = a, Queries(a.Q.Rows)
 	if a.Mask.Window > 0 {
 		c.rows = grain // fewer keys that only some of the queries see
 	} else if a.Q.Rows >= worthCopies*c.rows {
 		c.K, c.V = together(&c.keys, a.K), together(&c.values, a.V)
 	}
 	parallel.Do((a.Q.Rows+c.rows-1)/c.rows, c)
-	c.Attention = Attention[T]{}
+	c.Head = Head[T]{}
 	pool.Put(&calls, c)
 }
 
@@ -59,7 +59,7 @@ func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense
 	return dense.Copy(memory.Rows(x.Rows), x)
 }
 
-func (c *call[T]) Piece(i int) {
+func (c *tiledHead[T]) Piece(i int) {
 	lo := i * c.rows
 	hi := min(lo+c.rows, c.Q.Rows)
 	t := NewTile(c.Scores, c.Q.RowRange(lo, hi), c.V.Cols)
@@ -71,4 +71,4 @@ func (c *call[T]) Piece(i int) {
 	t.Release()
 }
 
-var calls pool.Pair[call[float32], call[float64]]
+var calls pool.Pair[tiledHead[float32], tiledHead[float64]]

@@ -16,9 +16,9 @@ const (
 	gradientSegments = 8         // the most segments of queries
 )
 
-// Gradients holds the inputs of Backward for one head, and the gradients DQ, DK and DV that
+// HeadGradients holds the inputs of Backward for one head, and the gradients DQ, DK and DV that
 // Backward writes. DOut (Lq×dv) is the gradient with respect to the outputs.
-type Gradients[T dense.Float] struct {
+type HeadGradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 	Scores                    Scores
 	Mask                      Mask[T]
@@ -40,9 +40,9 @@ type Gradients[T dense.Float] struct {
 //
 // Gradients of keys that no query sees and of queries that see no key are zero. Bits do not depend
 // on GOMAXPROCS.
-func Backward[T dense.Float](g Gradients[T]) {
+func Backward[T dense.Float](g HeadGradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
-	b.Gradients = g
+	b.HeadGradients = g
 	b.prepare()
 	if g.Shifts == nil && !g.Scores.Unnormalised {
 		b.do(statistics, (g.Q.Rows+gradientQueries-1)/gradientQueries)
@@ -57,14 +57,14 @@ func Backward[T dense.Float](g Gradients[T]) {
 		b.do(segments, b.segments)
 		b.collect()
 	}
-	b.Gradients = Gradients[T]{}
+	b.HeadGradients = HeadGradients[T]{}
 	pool.Put(&backwards, b)
 }
 
 // For each tile of keys, segments of the queries add to the gradients of their queries. Each
 // segment has its own gradients of keys and values, which are then summed in order.
 type backward[T dense.Float] struct {
-	Gradients[T]
+	HeadGradients[T]
 	stage backwardStage
 
 	// One element for each query: P_ij is exp((S_ij − shift_i) − log_i).

@@ -164,7 +164,7 @@ func (m *Mask[T]) Sees(first, end, lo, hi int) bool {
 	return m.Valid == nil || !slices.Contains(m.Valid[lo:hi], false)
 }
 
-type view[T dense.Float] struct {
+type maskView[T dense.Float] struct {
 	mask       *Mask[T]        // nil if each query sees each key and nothing is added
 	first, end int             // queries
 	lo         int             // the first key
@@ -174,8 +174,8 @@ type view[T dense.Float] struct {
 }
 
 // view returns the view of a tile. With pairs it uses memory for Keys×(end−first) changes.
-func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) view[T] {
-	w := view[T]{mask: m, first: first, end: end, lo: lo}
+func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) maskView[T] {
+	w := maskView[T]{mask: m, first: first, end: end, lo: lo}
 	if m.Slope != 0 {
 		w.slopes = s
 		s.prepare(m, first, end, lo, hi)
@@ -191,7 +191,7 @@ func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slo
 	return w
 }
 
-func (w *view[T]) apply(j int, scores []T) {
+func (w *maskView[T]) apply(j int, scores []T) {
 	if w.slopes != nil {
 		w.slopes.apply(w, w.lo+j, scores)
 	}
@@ -207,7 +207,7 @@ func (w *view[T]) apply(j int, scores []T) {
 	}
 }
 
-func (w *view[T]) clear(j int, x []T) {
+func (w *maskView[T]) clear(j int, x []T) {
 	switch {
 	case !w.closed:
 	case w.changes.Rows > 0:
@@ -224,7 +224,7 @@ func (w *view[T]) clear(j int, x []T) {
 	}
 }
 
-func (w *view[T]) open(j, i int) bool {
+func (w *maskView[T]) open(j, i int) bool {
 	if w.changes.Rows > 0 {
 		return w.changes.At(j, i) != T(math.Inf(-1))
 	}
@@ -236,7 +236,7 @@ func (w *view[T]) open(j, i int) bool {
 // queries if ofQueries is set, and otherwise to the keys; the rows of y belong to the other side. A
 // pair whose query does not see the key has the weight zero, and adds nothing even if x is not
 // finite. clean is memory for x.
-func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
+func (w *maskView[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
 	if !w.closed || layout.Finite(x) {
 		mul(s, x, y)
 		return
@@ -288,7 +288,7 @@ func (s *slopes[T]) prepare(m *Mask[T], first, end, lo, hi int) {
 	}
 }
 
-func (s *slopes[T]) apply(w *view[T], j int, scores []T) {
+func (s *slopes[T]) apply(w *maskView[T], j int, scores []T) {
 	penalties := s.penalties[w.mask.Place(w.first)-j-s.least:]
 	if w.mask.Places == nil {
 		vecmath.AddScaled(scores, penalties[:len(scores)], -1)

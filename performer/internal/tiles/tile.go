@@ -106,7 +106,7 @@ func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask *Mask[T], first int, p Part
 	t.add(k, v, &w)
 }
 
-func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
+func (t *Tile[T]) add(k, v dense.Matrix[T], w *maskView[T]) {
 	if !t.markSeen(w, k.Rows) {
 		return
 	}
@@ -136,7 +136,7 @@ func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 
 func addWeighted[T dense.Float](s, v, sums dense.Matrix[T]) { matmul.TMul(1, s, v, 1, sums) }
 
-func (t *Tile[T]) markSeen(w *view[T], n int) bool {
+func (t *Tile[T]) markSeen(w *maskView[T], n int) bool {
 	switch {
 	case !w.closed:
 		for i := range t.seen {
@@ -166,7 +166,7 @@ func (t *Tile[T]) markSeen(w *view[T], n int) bool {
 	return any
 }
 
-func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
+func (t *Tile[T]) markSeenPairs(w *maskView[T]) bool {
 	closed, any := T(math.Inf(-1)), false
 	layout.Fill(t.raised, closed)
 	vecmath.PeakRows(t.raised, w.changes.Data, w.changes.Stride, w.changes.Rows)
