@@ -135,7 +135,7 @@ func TestFar(t *testing.T) {
 func TestShortRows(t *testing.T) {
 	const d = 6
 	sample := densetest.Normal[float32](rand.New(rand.NewPCG(1, 2)), 100, d, 100, 1)
-	for _, scale := range []float64{0, 0.05, 1e-2, 1e-4, 1e-6, 1e-15} {
+	for _, scale := range []float64{0, 0.02, 0.03, 1e-2, 1e-4, 1e-6, 1e-15} {
 		x, y := densetest.Normal[float32](rand.New(rand.NewPCG(3, 4)), 50, d, 0, scale), random[float32](20, d, 2)
 		c := codesOf(t, learned(t, sample, 2, 1), x)
 		for i := range y.Rows {
