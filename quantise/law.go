@@ -39,7 +39,8 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	rounding := one.rounding * x.relative(s)
 	variance := x.varianceOf(n)
 	across := variance * one.perDimension
-	e.StdErr = math.Sqrt(one.averageOf(cosine, across, n.ratio) + float64(rounding*rounding*(1+variance)))
+	within := one.within(s, n)
+	e.StdErr = math.Sqrt(float64(within*one.averageOf(cosine/math.Sqrt(within), across/within, n.ratio)) + float64(rounding*rounding*(1+variance)))
 	scale := 1.0
 	switch {
 	case x.by != Cosine:
@@ -61,6 +62,9 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
 		if s != nil {
 			slack += x.roundingBound(s, n)
+		}
+		if x.by == Cosine {
+			slack = min(slack, 1+math.Abs(e.Value))
 		}
 		e.Low = x.value(s, n, -withRoundings(one.upperCosine(rounding-cosine, law))) - slack
 		e.High = x.value(s, n, withRoundings(one.upperCosine(cosine+rounding, law))) + slack
@@ -146,6 +150,16 @@ func (r *rounded) averageOf(cosine, across, ratio float64) float64 {
 // density proportional to exp(−(1−ρ)/(4·across))/√(1−ρ).
 const leastShare = 12
 
+// within returns the part of ‖x − c‖² in the directions of one band. About the mean c of Learn, the
+// band lacks the direction of c.
+func (r *rounded) within(s *shift, n *numbers) float64 {
+	if r.several || s == nil || !s.learned {
+		return 1
+	}
+	along := n.centreProduct / (s.size * n.norm)
+	return max(1-float64(along*along), roundings)
+}
+
 func (r *rounded) biasOf(ratio float64) float64 {
 	if !r.several {
 		return 0
@@ -181,10 +195,7 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	if s != nil {
 		norm, t = s.norm, s.t
 	}
-	far, rotation, part := s != nil && s.far, 0.0, 0.0
-	if len(x.single) > 0 {
-		rotation = rotationError
-	}
+	far, rotation, part := s != nil && s.far, x.rotation, 0.0
 	switch {
 	case x.by == SquaredDistance && (far || n.norm > unequal*norm):
 		part = bothErrors(2*n.norm*roundoff(n.norm), rotation*n.norm*n.norm)
@@ -201,9 +212,15 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 		if !far && whole > unequal*n.norm {
 			return rotation / 2 * math.Abs(value)
 		}
-		if far && whole > 0 {
-			part = math.Abs(s.t-value*s.queryNorm/whole) / (whole * s.queryNorm) * roundoff(n.centreProduct)
+		if !far {
+			break
 		}
+		short := s.normError(n, whole)
+		if short > unknown {
+			return max(1, math.Abs(value))
+		}
+		part = math.Abs(s.t-value*s.queryNorm/whole) / (whole * s.queryNorm) * roundoff(n.centreProduct)
+		part = bothErrors(part, short/2*math.Abs(value))
 	}
 	if far {
 		part = bothErrors(part, 0x1p-53*math.Abs(value))
@@ -211,7 +228,15 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	return part
 }
 
-// rotationError is the largest measured relative error of a squared norm after rotation.
+// normError returns the relative standard deviation of the square of fullNorm, which is large for a
+// row far shorter than c. Beyond unknown, the cosine of the row may be any.
+func (s *shift) normError(n *numbers, whole float64) float64 {
+	return 2 * bothErrors(n.norm*roundoff(n.norm), roundoff(n.centreProduct)) / (whole * whole)
+}
+
+const unknown = 1. / 8
+
+// rotationError is the largest measured relative error of a squared norm after rotation in float32.
 const rotationError = 0x1.8p-23
 
 func roundoff(v float64) float64 {

@@ -41,9 +41,9 @@ import (
 // Learn needs O(n·d² + d³) operations for an n×d sample, and looks at ctx between the steps, of
 // which finding the principal directions takes longest. For a sample in R^d, Learn returns an error
 // if ctx ends, if src is nil, if an option is invalid, if a row is not finite or has a norm above
-// 2¹⁰⁰, if fewer than two rows have norms above 2⁻¹⁰⁰ after subtraction of the mean, if a mean to
-// subtract has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² float64 take more than 2⁴⁰ bytes. Learn
-// panics if ctx is nil.
+// 2¹⁰⁰, if a mean to subtract has a norm below 2⁻²⁴ or above 2²⁴, if fewer than two rows have norms
+// above 2⁻¹⁰⁰ and are no multiples of a mean to subtract, or if 4d² float64 take more than 2⁴⁰
+// bytes. Learn panics if ctx is nil.
 func Learn[T dense.Float](ctx context.Context, sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
 	if err := argument.Context("quantise", ctx); err != nil {
 		return nil, err
@@ -127,13 +127,14 @@ func learn(ctx context.Context, x dense.Matrix[float64], step, in int, opts Opti
 	}
 	n := 0
 	for i := range x.Rows {
-		row := x.Row(n)
+		row, least := x.Row(n), 0x1p-100
 		copy(row, x.Row(i))
 		if s.Mean != nil {
+			least = max(least, 0x1p-40*math.Sqrt(2*vecmath.HalfSquaredNorm(row))) // the rest is rounding
 			vecmath.AddScaled(row, mean, -1)
 			vecmath.AddScaled(row, mean, -vecmath.Dot(row, mean)/square)
 		}
-		if norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(row)); norm >= 0x1p-100 {
+		if norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(row)); norm >= least {
 			vecmath.Scale(row, 1/norm)
 			n++
 		}
@@ -311,11 +312,14 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 	if opts.Bits > 1 || square == 0 {
 		square = 1 // otherwise the square of the ratio is the variance of a row
 	}
+	more := float64(priorRows) // of energiesOf; later rows lack nothing of a single band
+	if len(s.Bands) == 1 {
+		more = 0
+	}
 	for k := range s.Bands {
 		one := &s.Bands[k]
-		// with those of energiesOf
 		prior := one.Share / float64(one.Size) * bitNoise[one.Bits]
-		one.Noise = (noises[k]/square*float64(y.Rows) + priorRows*prior) / float64(y.Rows+priorRows)
+		one.Noise = (noises[k]/square*float64(y.Rows) + more*prior) / (float64(y.Rows) + more)
 		one.Weight = max(math.Sqrt(biases[k]/one.Share), 0x1p-6)
 	}
 }

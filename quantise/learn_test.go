@@ -350,12 +350,15 @@ func TestLearnedBounds(t *testing.T) {
 
 func TestLearnErrors(t *testing.T) {
 	x, src := decaying[float32](10, 8, 2, 0, 1), rand.NewPCG(1, 2)
-	bad, far := x.Clone(), x.Clone()
+	bad, far, line := x.Clone(), x.Clone(), dense.New[float32](10, 8)
 	bad.Set(3, 4, float32(math.NaN()))
 	for i := range far.Data {
 		far.Data[i] = 1e9
 	}
 	far.Data[0] = 0
+	for i := range line.Rows {
+		line.Set(i, 3, float32(1+i))
+	}
 	for _, c := range []struct {
 		sample dense.Matrix[float32]
 		o      quantise.Options
@@ -369,6 +372,7 @@ func TestLearnErrors(t *testing.T) {
 		{dense.New[float32](4, 0), quantise.Options{}, src, "quantise: d = 0, want at least 1"},
 		{dense.New[float32](4, 8), quantise.Options{}, src, "quantise: 0 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},
 		{x.RowRange(0, 1), quantise.Options{}, src, "quantise: 1 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},
+		{line, quantise.Options{}, src, "quantise: 0 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},
 		{bad, quantise.Options{}, src, "quantise: row 3 of the sample holds NaN or ±Inf, or has a norm above 2¹⁰⁰"},
 		{far, quantise.Options{}, src, "quantise: the mean of the sample has the norm 2.79e+09, want from 2⁻²⁴ to 2²⁴"},
 	} {

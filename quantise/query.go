@@ -30,9 +30,10 @@ type Query struct {
 
 	rounded
 
-	bit  float64 // ‖s‖² of all codes, with 1 bit; 1 with bands of 1 bit; 0 if rows have a variance
-	less float64 // what varianceOf subtracts from bit·ratio²
-	out  float64 // d'
+	bit      float64 // ‖s‖² of all codes, with 1 bit; 1 with bands of 1 bit; 0 if rows have a variance
+	less     float64 // what varianceOf subtracts from bit·ratio²
+	out      float64 // d'
+	rotation float64 // the largest relative error of a squared norm after rotation
 
 	mu     sync.Mutex
 	shifts []shift // for each centre
@@ -101,6 +102,9 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	p := q.preparers.Get()
 	defer q.preparers.Put(p)
 	vector := vectorOf[T](dst)
+	if dst.rotation = 0x1p-51; q.bands != nil || simd.Size[T]() == 4 {
+		dst.rotation = rotationError
+	}
 	*vector = append((*vector)[:0], x...)
 	whole := *vector
 	if q.mean == nil {

@@ -46,11 +46,13 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 	case SquaredDistance:
 		return roundings * (float64(norm*norm) + math.Abs(2*s.short*n.centreProduct) + float64(norm*s.norm))
 	case Cosine:
-		whole := s.fullNorm(norm, n.centreProduct) * s.queryNorm
-		if whole == 0 {
-			return 0
+		whole := s.fullNorm(norm, n.centreProduct)
+		short := s.normError(n, whole)
+		if short > unknown {
+			return math.Inf(1)
 		}
-		return roundings * (1 + (float64(norm*s.norm)+math.Abs(s.t*n.centreProduct)+math.Abs(s.product))/whole)
+		whole *= s.queryNorm
+		return 2*short + roundings*(1+(float64(norm*s.norm)+math.Abs(s.t*n.centreProduct)+math.Abs(s.product))/whole)
 	}
 	return roundings * (float64(norm*s.norm) + math.Abs(s.t*n.centreProduct))
 }

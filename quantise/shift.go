@@ -24,8 +24,9 @@ type shift struct {
 
 	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to
 	// the errors of codes, or whether c is the mean of Learn. Then own is q − tc.
-	far bool
-	own *rounded
+	far     bool
+	learned bool // c is the mean of Learn
+	own     *rounded
 }
 
 // Below farShare = ‖q − tc‖/‖q‖, q − tc is rounded by itself: the error of rounding q is 1/5 of the
@@ -56,11 +57,12 @@ func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
 	}
 	s.norm = math.Sqrt(sum)
 	s.queryNorm, s.terms = x.norm, x.norm+float64(math.Abs(s.t)*s.size)
-	near := q.mean != nil || s.norm < farShare*x.norm
+	s.learned = q.mean != nil
+	near := s.learned || s.norm < farShare*x.norm
 	if near {
 		s.queryNorm, s.terms = math.Sqrt(2*vecmath.HalfSquaredNorm(y)), s.norm
 	}
-	if s.far = near && (s.norm > 0 || q.mean != nil); s.far {
+	if s.far = near && (s.norm > 0 || s.learned); s.far {
 		if s.own == nil {
 			s.own = new(rounded)
 		}

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"encoding/xml"
 	"fmt"
 	"image"
 	"image/color"
@@ -42,19 +43,22 @@ func TestSavePNG(t *testing.T) {
 }
 
 func TestSaveSVG(t *testing.T) {
-	data := svg(t, figure())
-	for _, want := range []string{"error of an estimate", ">m<", "relative error", ">256<", "orthogonal", "average", "left", "right"} {
+	f := figure()
+	f.Panels[0].Levels[0].Name = `<&"> ` + strings.Repeat("→", 2000) + "\x00\xff."
+	data := svg(t, f)
+	for _, want := range []string{strings.Repeat("→", 2000) + "\ufffd\ufffd.", "error of an estimate", ">m<", "relative error", ">256<", "orthogonal", "left", "right"} {
 		assert.Contains(t, data, want)
 	}
 }
 
-// svg returns f as SVG, whose coordinates are finite.
+// svg returns f as SVG, which is well-formed and has finite coordinates.
 func svg(t *testing.T, f Figure) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, f.Write(&b, "svg"))
 	require.NotContains(t, b.String(), "NaN")
 	require.NotContains(t, b.String(), "Inf")
+	require.NoError(t, xml.Unmarshal([]byte(b.String()), new(struct{})))
 	return b.String()
 }
 
@@ -132,6 +136,29 @@ func TestNamesOfTicks(t *testing.T) {
 		}
 		assert.Equal(t, turned, strings.Contains(data, "rotate("))
 	}
+	f.YLabel, f.XNames[0] = strings.Repeat("height ", 40), strings.Repeat("first ", 20)
+	img := saved(t, f)
+	ink := func(x, y int) bool { return color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y < 200 }
+	for x := range img.Bounds().Dx() {
+		assert.False(t, ink(x, 0) || ink(x, img.Bounds().Dy()-1), "cut at column %d", x)
+	}
+	for y := range img.Bounds().Dy() {
+		assert.False(t, ink(0, y) || ink(img.Bounds().Dx()-1, y), "cut at row %d", y)
+	}
+}
+
+// Bars of many series stay in their panel.
+func TestManyBars(t *testing.T) {
+	var p Panel
+	for range 300 {
+		p.Series = append(p.Series, Series{Points: []Point{{1, 1, 1}, {2, 2, 1}}})
+	}
+	area := extent{0, 3, 0, 3}
+	for i, s := range p.Series {
+		for k, q := range (Figure{}).apart(s.Points, i, len(p.Series), area) {
+			assert.InDelta(t, k+1, q.X, 0.31)
+		}
+	}
 }
 
 // saved returns the picture of f.
@@ -190,7 +217,7 @@ func TestYRange(t *testing.T) {
 	assert.Equal(t, alone, a)
 	assert.Equal(t, legend, b, "only the legend shows b")
 	assert.Greater(t, a, 5*b)
-	for _, ends := range [][2]float64{{2, 1}, {-1, 1}, {0, 0.5}, {1, math.NaN()}, {1, math.Inf(1)}, {1, math.MaxFloat64}} {
+	for _, ends := range [][2]float64{{2, 1}, {-1, 1}, {0, 0.5}, {1, math.NaN()}, {1, math.Inf(1)}, {1, math.MaxFloat64}, {1e300, math.Nextafter(1e300, 2e300)}} {
 		f.YRange = ends
 		assert.ErrorContains(t, f.Save(filepath.Join(t.TempDir(), "a.png")), "YRange")
 	}

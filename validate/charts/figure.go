@@ -4,6 +4,7 @@
 package charts
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -90,8 +92,9 @@ func (f Figure) Save(path string) error {
 }
 
 // Write writes the figure to w in a format, png or svg. Write returns an error for another format,
-// a figure without panels or without a drawable point, and a YRange whose ends are not in order or
-// could not be coordinates of a point, and the errors of w.
+// a figure without panels or without a drawable point, and a YRange whose ends are not in order,
+// have equal logarithms on a logarithmic axis, or could not be coordinates of a point, and the
+// errors of w. SVG has the replacement character U+FFFD for bytes and characters that XML forbids.
 func (f Figure) Write(w io.Writer, format string) error {
 	if format != "png" && format != "svg" {
 		return fmt.Errorf("charts: format %q, want png or svg", format)
@@ -99,7 +102,9 @@ func (f Figure) Write(w io.Writer, format string) error {
 	if len(f.Panels) == 0 {
 		return errors.New("charts: no panel to draw")
 	}
-	if lo, hi := f.YRange[0], f.YRange[1]; f.YRange != [2]float64{} && !(lo < hi && f.drawable(Point{X: 1, Y: lo}) && f.drawable(Point{X: 1, Y: hi})) {
+	lo, hi := f.YRange[0], f.YRange[1]
+	ends := lo < hi && f.drawable(Point{X: 1, Y: lo}) && f.drawable(Point{X: 1, Y: hi}) && !(f.LogY && math.Log(lo) == math.Log(hi))
+	if f.YRange != [2]float64{} && !ends {
 		return fmt.Errorf("charts: YRange from %v to %v, want a lower and an upper end", lo, hi)
 	}
 	shared, err := f.extent(f.Panels)
@@ -132,7 +137,11 @@ func (f Figure) Write(w io.Writer, format string) error {
 	name.YAlign = draw.YBottom
 	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
 
-	width := max(panelWidth, text.Width(f.XLabel)+2*margin) * vg.Length(columns)
+	width := max(panelWidth, text.Width(f.XLabel)+2*margin)
+	for _, p := range f.Panels {
+		width = max(width, name.Width(p.Title)+2*(margin+labelWidth))
+	}
+	width *= vg.Length(columns)
 	if len(plots) == 1 {
 		width = max(width, aloneWidth)
 	}
@@ -140,10 +149,16 @@ func (f Figure) Write(w io.Writer, format string) error {
 	for _, s := range styles {
 		width = max(width, entryWidth(s)+2*margin)
 	}
-	panel := panelHeight
-	for _, t := range plots[0].X.Tick.Marker.Ticks(plots[0].X.Min, plots[0].X.Max) {
-		panel = max(panel, panelHeight/2+plots[0].X.Tick.Label.Rectangle(t.Label).Size().Y)
+	panel, left := max(panelHeight, text.Width(f.YLabel)+margin), margin+labelWidth
+	axis, room := plots[0].X, width/vg.Length(columns)-left-2*margin
+	for _, t := range axis.Tick.Marker.Ticks(axis.Min, axis.Max) {
+		size := axis.Tick.Label.Rectangle(t.Label).Size()
+		panel = max(panel, panelHeight/2+size.Y)
+		if axis.Tick.Label.Rotation != 0 { // the label ends below the tick
+			left = max(left, size.X-vg.Length(axis.Norm(t.Value))*room)
+		}
 	}
+	width += left - margin - labelWidth
 	above := nameHeight
 	if !slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Title != "" }) {
 		above = margin
@@ -158,7 +173,7 @@ func (f Figure) Write(w io.Writer, format string) error {
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
 
 	bottom := legend.draw(draw.Crop(page, margin, -margin, margin, 0))
-	body := draw.Crop(page, margin+labelWidth, -margin, bottom-page.Min.Y+margin, -titleHeight)
+	body := draw.Crop(page, left, -margin, bottom-page.Min.Y+margin, -titleHeight)
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: margin}
 	for i, p := range plots {
 		c := draw.Crop(tiles.At(body, i%columns, i/columns), 0, 0, 0, -above)
@@ -169,7 +184,20 @@ func (f Figure) Write(w io.Writer, format string) error {
 			page.FillText(side, vg.Point{X: page.Min.X + margin, Y: data.Center().Y}, f.YLabel)
 		}
 	}
-	_, err = canvas.WriteTo(w)
+	if format == "png" {
+		_, err = canvas.WriteTo(w)
+		return err
+	}
+	var file bytes.Buffer
+	if _, err := canvas.WriteTo(&file); err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+			return utf8.RuneError
+		}
+		return r
+	}, file.Bytes()))
 	return err
 }
 

@@ -196,15 +196,16 @@ func (p Panel) sharesBars() bool {
 
 // apart moves points sideways, so that error bars of different series at the same x do not overlap.
 func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
-	const step = 0.012 // of the width of the panel
+	step := min(0.012, 0.2/float64(n)) // of the width of the panel
 	shift := step * (float64(at) - float64(n-1)/2)
 	moved := make([]Point, len(ps))
 	for i, p := range ps {
 		if f.LogX {
-			p.X = min(max(p.X*math.Exp(shift*(math.Log(area.x1)-math.Log(area.x0))), area.x0), area.x1)
+			p.X *= math.Exp(shift * (math.Log(area.x1) - math.Log(area.x0)))
 		} else {
 			p.X += shift * (area.x1 - area.x0)
 		}
+		p.X = min(max(p.X, area.x0), area.x1)
 		moved[i] = p
 	}
 	return moved

@@ -28,9 +28,8 @@ func (c Cells) jump(j int) float64 {
 
 // Moments returns the moments of the code s of a uniform unit vector in R^d, d ≥ 2, in closed form.
 func (c Cells) Moments(d int) Moments {
-	var m Moments
-	var two float64
-	m.Along, m.Square = c.alongAndSquare(d)
+	m, two := Moments{}, 0.0
+	m.Along, m.Square = c.lengths(d)
 	for j, t := range c.Edges {
 		rise := c.jump(j)
 		m.AlongSquare += rise * (c.Levels[j] + c.Levels[j] - rise) * secondBeyond(d, t)
@@ -45,8 +44,8 @@ func (c Cells) Moments(d int) Moments {
 	return m
 }
 
-// alongAndSquare returns the moments that determine the angle between u and s.
-func (c Cells) alongAndSquare(d int) (along, square float64) {
+// lengths returns E sᵀu and E‖s‖².
+func (c Cells) lengths(d int) (along, square float64) {
 	for j, t := range c.Edges {
 		rise := c.jump(j)
 		along += rise * firstBeyond(d, t)

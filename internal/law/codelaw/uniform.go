@@ -11,7 +11,7 @@ func BestUniform(d, n int) Cells {
 		return Uniform(1, 2) // the angle does not depend on the width
 	}
 	loss := func(logStep float64) float64 {
-		along, square := Uniform(n, math.Exp(logStep)).alongAndSquare(d)
+		along, square := Uniform(n, math.Exp(logStep)).lengths(d)
 		return -along * along / square
 	}
 	// n cells end between 0.5 and 7 standard deviations 1/√d of a coordinate.
