@@ -30,16 +30,15 @@ type comparison struct {
 	nearest [][]int64             // the k nearest rows of each query
 }
 
-// Zero vectors stay zero.
-func newComparison(s settings, all dense.Matrix[float32]) *comparison {
-	order := rand.New(rand.NewPCG(s.seed, 2)).Perm(all.Rows)
-	x := dense.New[float32](all.Rows, all.Cols)
-	for i, at := range order {
-		copy(x.Row(i), all.Row(at))
-		v := blas32.Vector{N: x.Cols, Data: x.Row(i), Inc: 1}
-		blas32.Scal(1/max(blas32.Nrm2(v), 1e-30), v)
+// newComparison divides the rows of x and q by their norms. Zero vectors stay zero.
+func newComparison(s settings, x, q dense.Matrix[float32]) *comparison {
+	for _, rows := range []dense.Matrix[float32]{x, q} {
+		for i := range rows.Rows {
+			v := blas32.Vector{N: rows.Cols, Data: rows.Row(i), Inc: 1}
+			blas32.Scal(1/max(blas32.Nrm2(v), 1e-30), v)
+		}
 	}
-	c := &comparison{s: s, q: x.RowRange(0, s.queries), x: x.RowRange(s.queries, x.Rows)}
+	c := &comparison{s: s, x: x, q: q}
 	c.cosines = kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, c.q, c.x)
 	for i := range c.x.Rows {
 		c.ids = append(c.ids, int64(i))

@@ -43,9 +43,9 @@ func points(pairs ...float64) (all []charts.Point) {
 func TestGallery(t *testing.T) {
 	gallery.Begin(t)
 	s := settings{seed: 1, rows: 10_000, dim: 128, queries: 100, k: 10}
-	all, err := s.vectors()
+	x, q, err := s.vectors()
 	require.NoError(t, err)
-	f, err := newComparison(s, all).compare(io.Discard)
+	f, err := newComparison(s, x, q).compare(io.Discard)
 	require.NoError(t, err)
 	f.Panels[0].Title = f.Title
 	f.Title, f.YRange = "", [2]float64{0.4, 1.02}

@@ -73,15 +73,31 @@ func TestFile(t *testing.T) {
 	assert.Contains(t, out, "recall@3")
 }
 
+func TestCodes(t *testing.T) {
+	x := file(t, 600, 24)
+	out := clitest.Output(t, run, "-x", x, "-q", x, "-k", "3", "-codes")
+	assert.Contains(t, out, "600 vectors to search, d = 24; 600 queries")
+	rows := regexp.MustCompile(`(?m)^(?:Learn|New) +\d+ +\d+ +(\S+) +\S+ +(\S+)$`).FindAllStringSubmatch(out, -1)
+	require.Len(t, rows, 9, out)
+	for _, row := range rows {
+		var recall, law float64
+		_, err := fmt.Sscan(row[1]+" "+row[2], &recall, &law)
+		require.NoError(t, err)
+		assert.InDelta(t, 1, law, 0.1)
+		assert.Greater(t, recall, 0.3)
+	}
+}
+
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 
 func TestErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for want, args := range map[string][]string{
 		"want n×d": {"-x", file(t, 2, 3, 4)},
-		"-queries 10000, with cosines of all 300000 vectors: 11.2 GiB of memory, want at most 8": {"-x", file(t, 300_000, 1), "-queries", "10000"},
+		"-queries 10000, with cosines of all 290000 vectors: 10.8 GiB of memory, want at most 8": {"-x", file(t, 300_000, 1), "-queries", "10000"},
 		"300 vectors, want at least 301 for 291 queries that find 10":                            {"-x", file(t, 300, 8), "-queries", "291"},
 		"9 vectors, want at least 110 for 100 queries that find 10":                              {"-rows", "9"},
+		"is 3×5, and the vectors are 300×8; want one d and at least -k 10 vectors":               {"-x", file(t, 300, 8), "-q", file(t, 3, 5)},
 		"flag provided but not defined: -bits (-h describes the flags)":                          {"-bits", "2"},
 	} {
 		assert.ErrorContains(t, run(args, io.Discard), want)
