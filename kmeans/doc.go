@@ -1,7 +1,7 @@
 // Package kmeans divides the rows of a matrix into clusters. Each cluster has the rows that are
 // nearest to its mean:
 //
-//	c, err := kmeans.Cluster(ctx, x, 16, kmeans.Options[float32]{MaxIterations: 25}, rand.NewPCG(1, 2))
+//	c, err := kmeans.Cluster(ctx, x, 16, kmeans.Options[float32]{}, rand.NewPCG(1, 2))
 //	c.Centres.Row(c.Labels[i]) // the centre nearest to row i of x
 //
 // The centres serve as landmarks of rff.Nystroem, as centres of a vector quantiser, and as

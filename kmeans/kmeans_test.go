@@ -122,10 +122,6 @@ func TestClusterWithoutIterations(t *testing.T) {
 	start := x.RowRange(3, 5)
 	given := must.Have(kmeans.Cluster(t.Context(), x, 2, kmeans.Options[float32]{MaxIterations: -1, Start: start}, nil))
 	assert.Equal(t, start.Clone(), given.Centres)
-	for i, label := range given.Labels {
-		at, _ := nearest(x.Row(i), start)
-		assert.Equal(t, at, label)
-	}
 }
 
 // k-means++ draws the first centre in proportion to the weight, and the second in proportion to

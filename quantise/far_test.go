@@ -131,7 +131,8 @@ func TestFar(t *testing.T) {
 	}
 }
 
-// Cosines of rows far shorter than the mean of Learn err by roundings, up to all digits.
+// Cosines of rows far shorter than the mean of Learn err by roundings, up to all digits. Cosines of
+// rows that have the origin as centre do not.
 func TestShortRows(t *testing.T) {
 	const d = 6
 	sample := densetest.Normal[float32](rand.New(rand.NewPCG(1, 2)), 100, d, 100, 1)
@@ -148,6 +149,10 @@ func TestShortRows(t *testing.T) {
 				assert.Less(t, math.Abs(e.Value-v), 6*e.StdErr, "%v, row %d", scale, j)
 				assert.True(t, e.Low <= v && v <= e.High, "%v, row %d: %v in %+v", scale, j, v, e)
 			}
+		}
+		c = codesOf(t, around(t, quantise.Options{Bits: 8}, sample), x)
+		for _, e := range c.Estimates(make([]quantise.Estimate, x.Rows), c.Quantiser().Prepare(nil, y.Row(0), quantise.Cosine, 0.01), nil) {
+			assert.Less(t, e.High-e.Low, 0.1, "%v", scale)
 		}
 	}
 }

@@ -241,6 +241,9 @@ const rotationError = 0x1.8p-23
 
 func roundoff(v float64) float64 {
 	const even = 0.28867513459481287 // 1/√12, of errors between −½ and ½
+	if v == 0 {
+		return 0
+	}
 	_, e := math.Frexp(v)
 	return math.Ldexp(even, e-24)
 }

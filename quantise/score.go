@@ -51,7 +51,9 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 		if short > unknown {
 			return math.Inf(1)
 		}
-		whole *= s.queryNorm
+		if whole *= s.queryNorm; !(whole > 0) {
+			return 0 // the cosine of a zero row or of a zero query is 0
+		}
 		return 2*short + roundings*(1+(float64(norm*s.norm)+math.Abs(s.t*n.centreProduct)+math.Abs(s.product))/whole)
 	}
 	return roundings * (float64(norm*s.norm) + math.Abs(s.t*n.centreProduct))

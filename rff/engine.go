@@ -64,7 +64,7 @@ func (e engine[T]) over(w orf.Projection[T], per int) (engine[T], error) {
 		return e, fmt.Errorf("rff: w is %d×%d, for points and %d·%d features: %w", m, d, per, m, err)
 	}
 	e = e.of(d, per*m)
-	e.w, e.rows = w, mse.RowsOf(w)
+	e.w, e.rows = w, mse.FrequenciesOf(w)
 	e.tiler, _ = w.(projection.Tiler[T])
 	return e, nil
 }

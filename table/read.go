@@ -33,9 +33,9 @@ type ReadOptions struct {
 //
 // Read returns an error that names the line and the column if a value is not UTF-8, if a row has
 // not as many values as there are names, if a name is repeated or has a carriage return, or if a
-// name except the first is empty. For a wrong quotation mark, the error of Read names the line and the byte. Read returns an
-// error if the file is empty, if Comma cannot separate values, if the first line has another
-// separator in place of Comma, and if r is nil or returns an error.
+// name except the first is empty. For a wrong quotation mark, the error names the line and the
+// byte. Read returns an error if the file is empty, if Comma cannot separate values, if the first
+// line has another separator in place of Comma, and if r is nil or returns an error.
 //
 // [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
 func Read(r io.Reader, o ReadOptions) (*Table, error) {

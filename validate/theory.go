@@ -83,7 +83,7 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	}
 	l := lawful.Law()
 	if w != nil {
-		r := mse.RowsOf(w)
+		r := mse.FrequenciesOf(w)
 		// The frequencies of a composition have the dimension of its second map.
 		want, _ := m.Dims()
 		if own := l.Dim(); own > 0 {

@@ -17,11 +17,12 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Compress approximates the means of a model m of Fit by the functions of the kernel at r of the
-// rows, the landmarks: b + Σ_i a_i·k(x, z_i), by ridge regression of the means of m at all rows. The
-// penalty is 2⁻²⁰·λ for the penalty λ of m, or 2⁻³⁹·Σk(x_i, x_i) if that is larger. A mean of the
-// model of Compress takes r values of the kernel. Its noise, deviations and bands are those of m.
-// Compress returns an error for an m without rows, and an r outside 1 … n for n rows of m.
+// Compress approximates the means of a model m of Fit by functions b + Σ_i a_i·k(x, z_i) of at most
+// r of the rows, the landmarks z_i, by ridge regression of the means of m at all rows. The penalty
+// is 2⁻²⁰·λ for the penalty λ of m, or 2⁻³⁹·Σk(x_i, x_i) if that is larger. A mean of the model of
+// Compress takes a value of the kernel for each landmark. Its noise, deviations and bands are those
+// of m. Compress returns an error for an m without rows, an r outside 1 … n for n rows of m, and a
+// kernel that is 0 at all rows.
 func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src rand.Source) (*ridge.Model[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -52,6 +53,9 @@ func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src 
 	trace := 0.0
 	for i := range x.Rows {
 		trace += k.Eval(x.Row(i), x.Row(i))
+	}
+	if trace == 0 {
+		return nil, errors.New("kernelridge: the kernel is 0 at all rows of m")
 	}
 	means := ridge.Block[float64]{X: x, Y: dense.Copy(none, m.Mean(dense.Matrix[T]{}, rows))}
 	ratio := max(0x1p-20*m.Noise()[0]/m.Prior()[0], 0x1p-39*trace)

@@ -35,7 +35,8 @@ type Result[T dense.Float] struct {
 
 	// LeftOutError is, for each target, an estimate of the relative standard error of the root mean
 	// square of LeftOut that comes from few Probes: the mean of D_i/M_i over rows i with estimates
-	// M_i of the diagonal of (K + λΩ⁻¹)⁻¹ of standard errors D_i, weighted by squares of LeftOut.
+	// M_i of the diagonal of (K + λΩ⁻¹)⁻¹ of standard errors D_i, weighted by squares of LeftOut; nil
+	// if Options.Probes is 0.
 	LeftOutError []float64
 }
 

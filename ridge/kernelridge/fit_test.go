@@ -243,7 +243,7 @@ func TestLeftOutOfFewProbes(t *testing.T) {
 		for j, relative := range r.LeftOutError {
 			want, _ := leaver(t, k, b.X, 1e-6)(exact, j)
 			left := mat.Norm(mat.NewDense(300, 2, r.LeftOut.Data).ColView(j), 2)
-			assert.InDelta(t, 1, left/math.Sqrt(want), 2*relative+1e-3, "rank %d, target %d", rank, j)
+			assert.InDelta(t, 1, left/math.Sqrt(want), 1.25*relative, "rank %d, target %d", rank, j)
 			assert.Less(t, relative, most)
 		}
 	}
@@ -311,12 +311,16 @@ func testCompress[T dense.Float](t *testing.T) {
 		single := must.Have(kernelridge.Compress(t.Context(), small, 1, rand.NewPCG(1, 2)))
 		rows, _ := single.Rows()
 		assert.Equal(t, 1, rows.Rows)
-		assert.NotContains(t, single.Mean(none, x).Data, T(math.NaN()))
+		assert.LessOrEqual(t, slices.Max(single.Mean(none, x).Data), slices.Max(b.Y.Data), "also no NaN")
 		_, err := kernelridge.Compress(t.Context(), m, 401, rand.NewPCG(1, 2))
 		assert.EqualError(t, err, "kernelridge: r = 401, want 1 to 400")
 	}
 	_, err := kernelridge.Compress(t.Context(), &ridge.Model[T]{}, 1, rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "kernelridge: m has no rows, want a model of Fit")
+	clear(b.X.Data)
+	zero := must.Have(kernelridge.Fit(t.Context(), kernels.DotProduct{}, b, kernelridge.Options{Ratio: 1, Src: rand.NewPCG(1, 2)})).Model
+	_, err = kernelridge.Compress(t.Context(), zero, 1, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "kernelridge: the kernel is 0 at all rows of m")
 }
 
 // An end of the context, or too few steps, gives the model so far.

@@ -15,8 +15,8 @@ type Frequencies struct {
 	M, D     int
 }
 
-// RowsOf returns the rows of w, which may be nil.
-func RowsOf[T dense.Float](w orf.Projection[T]) Frequencies {
+// FrequenciesOf returns the frequencies in the rows of w, which may be nil.
+func FrequenciesOf[T dense.Float](w orf.Projection[T]) Frequencies {
 	if w == nil {
 		return Frequencies{}
 	}

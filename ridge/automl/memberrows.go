@@ -7,8 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// memberRows is rows as a part of a mixture sees them, with an output for each class if classes >
-// 0.
+// memberRows reads rows with the targets and the columns of one member of a mixture. If classes is
+// above 0, it has an output for each class.
 type memberRows[T dense.Float] struct {
 	ridge.Rows[T]
 	columns, outputs int
