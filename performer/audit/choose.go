@@ -25,8 +25,9 @@ type ChooseOptions struct {
 	Calls int
 
 	// Budget is the largest cost of a search by Choose, relative to a call of exact attention, but
-	// for the calls, at most three, that measure the time of an approximation in the end. A
-	// search ends at half of the Budget if no approximation has an error below twice the tolerance.
+	// for the calls that measure the time of an approximation within the tolerance: at most three of
+	// each, and of at most six approximations. A search ends at half of the Budget if no
+	// approximation has an error below twice the tolerance.
 	// With a Budget of at least 4, Choose compares attention over blocks of keys and attention in 8
 	// bits with exact attention in all rows of up to 16,384 queries, not in samples of rows, and a
 	// search may spend all of the Budget. The error of an attention that Choose has chosen with all
@@ -67,8 +68,8 @@ func sampledRows(rows int, budget float64, sweeps bool) int {
 // approximation if a new random sample of rows shows with the given Confidence an error within the
 // tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors.
 //
-// A search that finds no approximation costs at most the Budget, for any number of Calls. Below
-// about a thousand tokens one trial of an approximation costs more than the default Budget, and
+// A search that finds no approximation within the tolerance costs at most the Budget, for any
+// number of Calls. Below about a thousand tokens one trial of an approximation costs more than the default Budget, and
 // Choose returns exact attention without a trial.
 //
 // If softmax.Causal is true, the chosen attention is causal, but the choice depends on all tokens.

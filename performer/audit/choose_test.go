@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -440,39 +441,58 @@ func TestChoiceString(t *testing.T) {
 	assert.Equal(t, "exact attention: nothing cheaper is known to be within 2 % (best: 64 features, error 8 %); choosing took 0.12 s", c.String())
 }
 
-// tardy returns known outputs, and sleeps in the first calls.
+// tardy returns known outputs, and sleeps in some calls.
 type tardy struct {
-	out  dense.Matrix[float64]
-	naps *int
+	out    dense.Matrix[float64]
+	sleeps func() bool
 }
 
 func (f tardy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
-	if *f.naps--; *f.naps >= 0 {
-		time.Sleep(500 * time.Millisecond)
+	if f.sleeps() {
+		time.Sleep(150 * time.Millisecond)
 	}
 	return dense.Copy(dst, f.out)
 }
 
+func tardyKind(name string, cost float64, out dense.Matrix[float64], sleeps func() bool) kind[float64] {
+	return kind[float64]{
+		name: name, sizes: []int{4, 8}, cost: func(callSizes) float64 { return cost },
+		create: func(performer.Softmax, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+			return tardy{out, sleeps}, nil
+		},
+	}
+}
+
 // Choose rejects an approximation that is slower than exact attention, unless Reproducible is set,
-// but not for one slow call. Exact attention takes a few milliseconds here.
-func TestChooseRejectsSlowForms(t *testing.T) {
+// but not for one slow call, be it the first or the first of the last, which are timed. Choose then
+// has an approximation that was accepted before. Exact attention takes a few milliseconds here.
+func TestChooseRejectsSlowKinds(t *testing.T) {
 	x := small64(480, 1000, 8)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
+	chosen := func(reproducible bool, kinds ...kind[float64]) Choice[float64] {
+		o := ChooseOptions{Calls: 1000, Budget: 1e6, Reproducible: reproducible}
+		return must.Have(choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.1, o, kinds, densetest.Source(481)))
+	}
+	calls := 0
+	chosen(false, tardyKind("fast", 1, exact, func() bool { calls++; return false }))
 	for _, reproducible := range []bool{false, true} {
-		for _, naps := range []int{1, 100} {
-			c := kind[float64]{name: "naps", sizes: []int{4, 8}, cost: func(callSizes) float64 { return 1 }}
-			left := naps
-			c.create = func(performer.Softmax, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
-				return tardy{exact, &left}, nil
-			}
-			o := ChooseOptions{Calls: 1000, Budget: 1e6, Reproducible: reproducible}
-			chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(481))
-			require.NoError(t, err)
-			slow := naps > 1
-			assert.Equal(t, slow && !reproducible, chosen.Exact)
-			require.Len(t, chosen.Trials, 1)
-			assert.Equal(t, chosen.Exact, chosen.Trials[0].Slow)
-			assert.Equal(t, slow && reproducible, chosen.Time >= 500*time.Millisecond)
+		for _, naps := range [][2]int{{1, 1}, {calls - turns + 1, 1}, {1, 100}} { // the first call, and their number
+			call := 0
+			c := chosen(reproducible, tardyKind("naps", 1, exact, func() bool { call++; return call >= naps[0] && call < naps[0]+naps[1] }))
+			slow := naps[1] > 1
+			assert.Equal(t, slow && !reproducible, c.Exact, "%v", naps)
+			require.Len(t, c.Trials, 1)
+			assert.Equal(t, c.Exact, c.Trials[0].Slow)
+			assert.Equal(t, slow && reproducible, c.Time >= 150*time.Millisecond)
 		}
+		swept := tardyKind("swept", 2e7, exact, func() bool { return false })
+		swept.sweep = func(_ performer.Attention[float64], q, _, _ dense.Matrix[float64], rows []int) ([]dense.Matrix[float64], [][]int) {
+			out, scored := layout.Rows(exact, rows), make([]int, len(rows))
+			return []dense.Matrix[float64]{out, out}, [][]int{scored, scored}
+		}
+		c := chosen(reproducible, swept, tardyKind("naps", 1e7, exact, func() bool { return true }))
+		assert.Equal(t, map[bool]string{false: "4 swept", true: "4 naps"}[reproducible], c.Name)
+		assert.Len(t, c.Trials, 2)
+		assert.Equal(t, !reproducible, c.Trials[1].Slow)
 	}
 }

@@ -45,10 +45,11 @@ func (s *toleranceSearch[T]) test(ctx context.Context, l *ladder[T], o outputs[T
 	}
 	bound = errorOf(o.rows.deviations(o.out)).above(s.testedAt(s.tests))
 	if bound <= s.tolerance {
-		s.best, s.chosen, s.accepted = l.work[l.next], l, len(s.trials)-1
 		c.Attention, c.Name, c.Exact = o.attention, s.title(l), false
 		o.rows.attendEqually()
 		c.Report = report([]*headSample[T]{o.rows}, []dense.Matrix[T]{o.out}, s.Confidence)
+		s.best = l.work[l.next]
+		s.passed = append(s.passed, passed[T]{*c, l, len(s.trials) - 1, s.best})
 	}
 	return bound, nil
 }

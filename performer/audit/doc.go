@@ -11,8 +11,8 @@
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
 // [Choose] returns the cheapest approximation that it finds within a tolerance, or exact attention.
-// By default, a search that finds nothing costs at most half a call of exact attention. The chosen
-// attention serves later calls with queries and keys distributed like q and k.
+// By default, a search that finds nothing within the tolerance costs at most half a call of exact
+// attention. The chosen attention serves later calls with queries and keys distributed like q and k.
 //
 //	c, err := audit.Choose(ctx, performer.Softmax{}, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)

@@ -44,12 +44,19 @@ type toleranceSearch[T dense.Float] struct {
 	start     time.Time // of Choose; zero before the search begins
 
 	exactWork, budget, spent float64
-	best                     float64    // the cost of the chosen attention
-	chosen                   *ladder[T] // of the chosen attention
-	accepted                 int        // the trial of the chosen attention
+	best                     float64     // the cost of the chosen attention
+	passed                   []passed[T] // the approximations within the tolerance; the cheapest is last
 	tests                    int
 	near                     bool // an error was near the tolerance
 	trials                   []Trial
+}
+
+// passed is an approximation within the tolerance.
+type passed[T dense.Float] struct {
+	choice Choice[T]
+	ladder *ladder[T]
+	trial  int
+	work   float64
 }
 
 func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts ChooseOptions, kinds []kind[T], rng *rand.Rand) *toleranceSearch[T] {
@@ -104,24 +111,42 @@ func (s *toleranceSearch[T]) run(ctx context.Context, c *Choice[T]) error {
 			}
 			continue
 		}
-		if c.Exact || s.race(c) || s.Reproducible {
+		if c.Exact {
 			break
 		}
-		s.trials[s.accepted].Slow = true
-		s.chosen.drop()
-		*c, s.best = exact, math.Inf(1)
+		if fast, err := s.race(ctx, c); err != nil {
+			return err
+		} else if fast || s.Reproducible {
+			break
+		}
+		if *c, s.best = exact, math.Inf(1); s.reject() {
+			last := s.passed[len(s.passed)-1]
+			*c, s.best = last.choice, last.work
+		}
 	}
 	c.Trials, c.Cost = s.trials, s.spent/s.exactWork
 	return nil
 }
 
+// reject drops the cheapest approximation within the tolerance, and reports whether another is left.
+func (s *toleranceSearch[T]) reject() bool {
+	last := len(s.passed) - 1
+	s.trials[s.passed[last].trial].Slow = true
+	s.passed[last].ladder.drop()
+	s.passed = s.passed[:last]
+	return last > 0
+}
+
 // race sets the time of the chosen attention to the shortest of some calls in turns with calls of
 // the clock, and reports whether the chosen attention is faster than exact attention. On a busy
 // machine one call says little. There are fewer calls if more are predicted to cost all savings.
-func (s *toleranceSearch[T]) race(c *Choice[T]) bool {
+func (s *toleranceSearch[T]) race(ctx context.Context, c *Choice[T]) (fast bool, err error) {
 	h, spare := s.head, float64(s.Calls)*(s.exactWork-s.best)-s.spent
 	second, shortest := math.Inf(1), time.Duration(math.MaxInt64)
 	for call := 0; call == 0 || call < turns && float64(call+1)*s.best < spare; call++ {
+		if err := contextError(ctx); err != nil {
+			return false, err
+		}
 		s.clock.measure()
 		second = min(second, s.clock.second)
 		start := time.Now()
@@ -129,7 +154,7 @@ func (s *toleranceSearch[T]) race(c *Choice[T]) bool {
 		shortest = min(shortest, time.Since(start))
 	}
 	s.clock.second, c.Time = second, shortest
-	return shortest < s.clock.time(s.exactWork)
+	return shortest < s.clock.time(s.exactWork), nil
 }
 
 // cheapest returns the ladder whose next size costs the least, or nil if no trial of attention that
