@@ -7,7 +7,11 @@
 // a function of the row alone, with the same bits on every processor.
 package planerot
 
-import "github.com/seed-feabd252/randfeat/dense"
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
 
 type Float = dense.Float
 
@@ -43,11 +47,15 @@ func ApplyInverse[T Float](x []T, turns []Turn[T]) {
 // ApplyRows applies Apply, or ApplyInverse if inverse is true, to the rows of x and writes the
 // results to the rows of dst, which has the shape of x. dst may be x, but must not overlap x
 // otherwise. The axes of the turns must be less than x.Cols, because kernels do not check them.
-// Elements between the rows stay. ApplyRows panics if dst.Check or x.Check panics. It allocates
-// scratch memory, which later calls use again.
+// Elements between the rows stay. ApplyRows panics if dst.Check or x.Check panics, and for shapes
+// that differ, because kernels do not check them. It allocates scratch memory, which later calls use
+// again.
 func ApplyRows[T Float](dst, x dense.Matrix[T], turns []Turn[T], inverse bool) {
 	dst.Check()
 	x.Check()
+	if dst.Rows != x.Rows || dst.Cols != x.Cols {
+		panic(fmt.Sprintf("planerot: dst is %d×%d, want %d×%d, the shape of x", dst.Rows, dst.Cols, x.Rows, x.Cols))
+	}
 	k := best[T]()
 	if k == nil || len(turns) <= x.Cols/transposing {
 		reference(dst, x, turns, inverse)

@@ -176,6 +176,8 @@ func TestShortSlicesPanic(t *testing.T) {
 		assert.NotPanics(t, func() { ApplyRows(long, long, gs, false) })
 		assert.PanicsWithValue(t, want, func() { ApplyRows(long, short, gs, false) })
 		assert.PanicsWithValue(t, want, func() { ApplyRows(short, long, gs, false) })
+		narrow := dense.Matrix[float32]{Rows: 4, Cols: 3, Data: make([]float32, 21), Stride: 6}
+		assert.PanicsWithValue(t, "planerot: dst is 4×3, want 4×4, the shape of x", func() { ApplyRows(narrow, long, gs, false) })
 	})
 }
 
