@@ -22,7 +22,7 @@ type Tokenizer struct {
 	digits   bool           // each digit is a word of its own
 	merges   map[[2]int]merge
 	bytes    map[int]string // of each token that is not special
-	byteID   [256]int       // the token of each byte, or that of unknown bytes
+	byteID   [256]int       // the token of each byte, or −1
 	unknown  int            // the token of unknown bytes, or −1
 	fuse     bool           // unknown bytes that follow one another are one token
 	known    map[string][]int
@@ -81,11 +81,17 @@ func (t *Tokenizer) encode(dst []int, text string) []int {
 // All pairs of the lowest rank merge, again and again, until no pair has a rank.
 func (t *Tokenizer) merge(word string) []int {
 	tokens := make([]int, 0, len(word))
+	after := false // an unknown byte
 	for i := range len(word) {
 		id := t.byteID[word[i]]
-		if id >= 0 && !(t.fuse && id == t.unknown && len(tokens) > 0 && tokens[len(tokens)-1] == id) {
+		unknown := id < 0
+		if unknown {
+			id = t.unknown
+		}
+		if id >= 0 && !(t.fuse && unknown && after) {
 			tokens = append(tokens, id)
 		}
+		after = unknown
 	}
 	for {
 		var pair [2]int

@@ -155,7 +155,7 @@ func (f *tokenizerFile) tokens(t *Tokenizer) error {
 		t.unknown = id
 	}
 	for b := range t.byteID {
-		t.byteID[b] = t.unknown
+		t.byteID[b] = -1
 	}
 	for text, id := range f.Model.Vocab {
 		if err := own(text, id); err != nil {
