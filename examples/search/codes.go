@@ -17,7 +17,9 @@ import (
 // for those that know only their dimension.
 func (s settings) codesOf(stdout io.Writer, x, q dense.Matrix[float32]) error {
 	ctx := context.Background()
-	products := kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, q, x)
+	// Products of float32 rows with large means err more than codes do.
+	var none dense.Matrix[float64]
+	products := kernels.Gram(none, kernels.DotProduct{}, dense.Copy(none, q), dense.Copy(none, x))
 	t := table.New(1, "quantiser", "bits", "bytes", fmt.Sprintf("recall@%d", s.k), "error", "law")
 	for _, bits := range widths {
 		learned, err := quantise.Learn(ctx, x, quantise.Options{Bits: bits}, rand.NewPCG(s.seed, 3))
@@ -41,7 +43,7 @@ func (s settings) codesOf(stdout io.Writer, x, q dense.Matrix[float32]) error {
 	return t.Fprint(stdout)
 }
 
-func (s settings) row(t *table.Listing, name string, by quantise.Quantiser[float32], x, q, products dense.Matrix[float32]) error {
+func (s settings) row(t *table.Listing, name string, by quantise.Quantiser[float32], x, q dense.Matrix[float32], products dense.Matrix[float64]) error {
 	codes, err := by.Encode(context.Background(), x)
 	if err != nil {
 		return err
@@ -63,7 +65,7 @@ func (s settings) row(t *table.Listing, name string, by quantise.Quantiser[float
 			}
 		}
 		for j, e := range codes.Estimates(estimates, query, ids) {
-			diff := e.Value - float64(products.At(i, j))
+			diff := e.Value - products.At(i, j)
 			square += diff * diff
 			if e.StdErr > 0 {
 				law += diff / e.StdErr * diff / e.StdErr

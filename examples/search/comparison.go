@@ -49,7 +49,7 @@ func newComparison(s settings, x, q dense.Matrix[float32]) *comparison {
 	return c
 }
 
-func best(values []float32, k int) []int64 {
+func best[T dense.Float](values []T, k int) []int64 {
 	top := make([]int64, 0, k+1)
 	for i, v := range values {
 		if len(top) < k || v > values[top[k-1]] {

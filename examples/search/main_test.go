@@ -50,8 +50,10 @@ func TestClusters(t *testing.T) {
 	assert.Equal(t, withoutTimes(out), withoutTimes(clitest.Output(t, run, args...)))
 }
 
-// file writes normal variates as a NumPy file.
-func file(t *testing.T, shape ...int) string {
+// file writes normal variates as a NumPy file, and shifted writes variates with a mean.
+func file(t *testing.T, shape ...int) string { return shifted(t, 0, shape...) }
+
+func shifted(t *testing.T, mean float64, shape ...int) string {
 	t.Helper()
 	n := 1
 	for _, v := range shape {
@@ -59,7 +61,7 @@ func file(t *testing.T, shape ...int) string {
 	}
 	rng, data := rand.New(rand.NewPCG(1, 1)), make([]float32, n)
 	for i := range data {
-		data[i] = float32(rng.NormFloat64())
+		data[i] = float32(mean + rng.NormFloat64())
 	}
 	path := filepath.Join(t.TempDir(), "x.npy")
 	require.NoError(t, npy.WriteFile(path, data, shape...))
@@ -74,17 +76,21 @@ func TestFile(t *testing.T) {
 }
 
 func TestCodes(t *testing.T) {
-	x := file(t, 600, 24)
-	out := clitest.Output(t, run, "-x", x, "-q", x, "-k", "3", "-codes")
-	assert.Contains(t, out, "600 vectors to search, d = 24; 600 queries")
-	rows := regexp.MustCompile(`(?m)^(?:Learn|New) +\d+ +\d+ +(\S+) +\S+ +(\S+)$`).FindAllStringSubmatch(out, -1)
-	require.Len(t, rows, 9, out)
-	for _, row := range rows {
-		var recall, law float64
-		_, err := fmt.Sscan(row[1]+" "+row[2], &recall, &law)
-		require.NoError(t, err)
-		assert.InDelta(t, 1, law, 0.1)
-		assert.Greater(t, recall, 0.3)
+	for _, mean := range []float64{0, 1e4} {
+		x := shifted(t, mean, 600, 24)
+		out := clitest.Output(t, run, "-x", x, "-q", x, "-k", "3", "-codes")
+		assert.Contains(t, out, "600 vectors to search, d = 24; 600 queries")
+		rows := regexp.MustCompile(`(?m)^(Learn|New) +\d+ +\d+ +(\S+) +\S+ +(\S+)$`).FindAllStringSubmatch(out, -1)
+		require.Len(t, rows, 9, out)
+		for _, row := range rows {
+			var recall, law float64
+			_, err := fmt.Sscan(row[2]+" "+row[3], &recall, &law)
+			require.NoError(t, err)
+			if row[1] == "Learn" || mean == 0 {
+				assert.InDelta(t, 1, law, 0.1, "mean %v: %v", mean, row)
+				assert.Greater(t, recall, 0.3)
+			}
+		}
 	}
 }
 
@@ -109,7 +115,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestBest(t *testing.T) {
-	values := []float32{3, 1, 4, 1, 5, 9, 2, 6, 5}
+	values := []float64{3, 1, 4, 1, 5, 9, 2, 6, 5}
 	assert.Equal(t, []int64{5}, best(values, 1))
 	assert.Equal(t, []int64{5, 7, 4, 8, 2}, best(values, 5), "equal values in their order")
 	assert.Equal(t, []int64{5, 7, 4, 8, 2, 0, 6, 1, 3}, best(values, 9))
