@@ -64,7 +64,7 @@ type Chooser[T dense.Float] struct {
 
 	drawn      []int
 	left       [proposals]float64 // the residuals of proposals
-	candidates []proposal
+	candidates []candidatePivot
 	kept       []int // indices of the candidates that become pivots
 	lower      [blockPivots * blockPivots]float64
 
@@ -73,7 +73,7 @@ type Chooser[T dense.Float] struct {
 	inverse, mixed scratch.Buffer[T]
 }
 
-type proposal struct {
+type candidatePivot struct {
 	at    int     // index of the column
 	order int     // number of proposals up to this one
 	least float64 // threshold of the residual for acceptance
@@ -164,7 +164,7 @@ func (c *Chooser[T]) consider(rng *rand.Rand) {
 		left := c.diagonal[at] - 2*vecmath.HalfSquaredNorm(rows.Row(j))
 		if least := rng.Float64() * c.bounds[at]; least < left && left > c.least[at] {
 			copy(rows.Row(len(c.candidates)), rows.Row(j))
-			c.candidates = append(c.candidates, proposal{at: at, order: j + 1, least: least, left: left})
+			c.candidates = append(c.candidates, candidatePivot{at: at, order: j + 1, least: least, left: left})
 		}
 		c.left[j] = left
 	}
