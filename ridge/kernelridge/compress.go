@@ -21,7 +21,9 @@ import (
 // r of the rows, the landmarks z_i, by ridge regression of the means of m at all rows. The penalty
 // is 2⁻²⁰·λ for the penalty λ of m, or 2⁻³⁹·Σk(x_i, x_i) if that is larger. A mean of the model of
 // Compress takes a value of the kernel for each landmark. Its noise, deviations and bands are those
-// of m. Compress returns an error for an m without rows, an r outside 1 … n for n rows of m, and a
+// of m, and do not hold the difference of its means from those of m: with too few landmarks new
+// targets lie outside the bands. Choose an r whose means at the rows agree with those of m. Compress
+// returns an error for an m without rows, an r outside 1 … n for n rows of m, and a
 // kernel that is 0 at all rows.
 func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src rand.Source) (*ridge.Model[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
