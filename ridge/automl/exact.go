@@ -85,7 +85,7 @@ func (s *mixtureSearch) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], 
 	if err := interrupt.Await(s.ctx, func() { gram = gramian.Gram(gram, k, x, dense.Matrix[float64]{}) }); err != nil {
 		return a, 0, err
 	}
-	scale, n := unitOf(gram, weights), float64(x.Rows)
+	scale, n := max(gramian.Unit(gram, weights), 1e-300), float64(x.Rows)
 	score = math.Inf(-1)
 	var root dense.Matrix[float64]
 	s.power = descend(s.power, func(power int) float64 {
@@ -114,15 +114,6 @@ func (s *mixtureSearch) likeliest(k kernels.Kernel, x, y dense.Matrix[float64], 
 		return a, 0, err
 	}
 	return a, score, s.ctx.Err()
-}
-
-// unitOf returns the mean of ω·k(x, x), the unit of λ.
-func unitOf(gram dense.Matrix[float64], weights []float64) float64 {
-	unit := 0.0
-	for i, w := range weights {
-		unit += w * gram.At(i, i) / float64(len(weights))
-	}
-	return max(unit, 1e-300)
 }
 
 // outerProduct returns the sum of ∂f/∂z·(∂f/∂z)ᵀ over the rows z (n×d) and the outputs of a fit

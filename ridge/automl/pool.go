@@ -323,7 +323,7 @@ func (e *explored) fill(of func(start float64) kernels.Kernel) error {
 			p.gram = gramian.Gram(p.gram, p.kernel, p.z, dense.Matrix[float64]{})
 			p.cross = gramian.Gram(p.cross, p.kernel, p.test, p.z)
 		}
-		p.unit = unitOf(p.gram, p.weights)
+		p.unit = max(gramian.Unit(p.gram, p.weights), 1e-300)
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}

@@ -69,12 +69,8 @@ func choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		if err := interrupt.Await(ctx, func() { kernels.Gram(gram, own, wide, dense.Matrix[float64]{}) }); err != nil {
 			return best, err
 		}
-		unit := 0.0
-		for i, w := range weights {
-			unit += w * gram.At(i, i) / float64(len(weights))
-		}
 		for power := -20; power <= 4; power += 2 {
-			ratio := math.Ldexp(unit, power)
+			ratio := math.Ldexp(gramian.Unit(gram, weights), power)
 			left, err := leftOut(ctx, gram, y, weights, ratio)
 			if ctx.Err() != nil {
 				return best, ctx.Err()

@@ -16,6 +16,15 @@ type System struct {
 	Ridge  []float64 // λ/ω
 }
 
+// Unit returns the mean of ω·k(x, x), the unit of λ.
+func Unit(gram dense.Matrix[float64], weights []float64) float64 {
+	unit := 0.0
+	for i, w := range weights {
+		unit += w * gram.At(i, i) / float64(len(weights))
+	}
+	return unit
+}
+
 // NewSystem overwrites the kernel matrix.
 func NewSystem(ctx context.Context, gram dense.Matrix[float64], weights []float64, ratio float64) (s *System, err error) {
 	s = &System{Ones: make([]float64, gram.Rows), Ridge: make([]float64, gram.Rows)}

@@ -106,17 +106,14 @@ type scales struct {
 
 // take sets the rows to a share 1/stride of the rows, with their spread and floor.
 func (s *scales) take(x, y dense.Matrix[float64], weights []float64, stride int) {
-	s.x, s.y, s.weights, s.floor, s.now = x.Clone(), y, weights, 0, nil
-	if stride > 1 {
-		// Every stride-th row may be one quarter of every year.
-		numbers := rand.New(rand.NewPCG(1, 2)).Perm(x.Rows)[:x.Rows/stride]
-		slices.Sort(numbers)
-		s.weights = nil
-		for _, i := range numbers {
-			s.weights = append(s.weights, weights[i])
-		}
-		s.x, s.y = layout.Rows(x, numbers), layout.Rows(y, numbers)
+	s.weights, s.floor, s.now = nil, 0, nil
+	// Every stride-th row may be one quarter of every year.
+	numbers := rand.New(rand.NewPCG(1, 2)).Perm(x.Rows)[:x.Rows/stride]
+	slices.Sort(numbers)
+	for _, i := range numbers {
+		s.weights = append(s.weights, weights[i])
 	}
+	s.x, s.y = layout.Rows(x, numbers), layout.Rows(y, numbers)
 	if s.evidence { // which has no bound for targets that are the same
 		all := dense.Transpose(dense.Matrix[float64]{}, s.y)
 		var vary []int
