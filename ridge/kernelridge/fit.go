@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/conjugate"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -25,7 +26,7 @@ import (
 type Result[T dense.Float] struct {
 	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i) for rows x_i, and the noise variance σ² of
 	// maximum evidence for the penalty λ = Options.Ratio. Standard deviations of Model come from a
-	// fit with the landmarks of the preconditioner, and are at least the exact ones. If
+	// fit with the first 1000 landmarks of the preconditioner, and are at least the exact ones. If
 	// Options.Probes is above 0, Model.Band computes widths of bands from the errors in LeftOut.
 	Model *ridge.Model[T]
 
@@ -171,7 +172,7 @@ func (f *fit[T]) run(ctx context.Context, kept []int) error {
 	for i := range x.Rows {
 		trace += f.weight(i) * k.Eval(x.Row(i), x.Row(i))
 	}
-	factor, m, err := f.factor(ctx)
+	factor, m, err := f.factor(ctx, k, x)
 	if err != nil {
 		return err
 	}
@@ -246,39 +247,51 @@ func (f *fit[T]) right() dense.Matrix[float64] {
 	return right
 }
 
-func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *ridge.Model[T], err error) {
-	const proposed = 8 // rows among which a landmark is chosen
-	x := f.rows
-	if n := proposed * f.o.Rank; n < x.Rows {
-		some := f.rng.Perm(x.Rows)[:n]
+// factor returns R⁻ᵀK_LnΩ^½ for the Gram matrix K_LL = RᵀR of landmarks L, without those that others
+// determine to rounding, and a model of the standard deviations with the first landmarks.
+func (f *fit[T]) factor(ctx context.Context, k kernels.Kernel, x dense.Matrix[float64]) (factor dense.Matrix[float64], m *ridge.Model[T], err error) {
+	const (
+		proposed = 8    // rows among which a landmark is chosen
+		most     = 1000 // landmarks of the model
+		atOnce   = 1024 // columns of the factor
+	)
+	rows := f.rows
+	if n := proposed * f.o.Rank; n < rows.Rows {
+		some := f.rng.Perm(rows.Rows)[:n]
 		slices.Sort(some)
-		x = layout.Rows(x, some)
+		rows = layout.Rows(rows, some)
 	}
-	chosen, err := landmarks.Pivoted(ctx, f.k, x, f.o.Rank, f.rng)
+	chosen, err := landmarks.Pivoted(ctx, f.k, rows, f.o.Rank, f.rng)
 	if err != nil {
 		return factor, nil, err
 	}
-	phi, err := rff.Nystroem(f.k, chosen)
-	if err != nil {
-		return factor, nil, err
+	_, points := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, chosen))
+	gram := gramian.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})
+	largest := 0.0
+	for i := range gram.Rows {
+		largest = max(largest, gram.At(i, i))
 	}
-	_, rank := phi.Dims()
-	factor = dense.New[float64](rank, f.rows.Rows)
+	p, err := cholesky.NewPivoted(gram, float64(gram.Rows)*0x1p-52*largest)
+	if err != nil {
+		return factor, nil, fmt.Errorf("kernelridge: the Gram matrix of landmarks is not positive semi-definite: %w", err)
+	}
+	factor = gramian.Gram(dense.Matrix[float64]{}, k, layout.Rows(points, p.Order[:p.Rank]), x)
+	for i := range factor.Rows {
+		for j, root := range f.root {
+			factor.Row(i)[j] *= root
+		}
+	}
+	own := p.Factor()
+	for lo := 0; lo < factor.Cols; lo += atOnce {
+		own.Half(ctx, factor.ColRange(lo, min(lo+atOnce, factor.Cols)))
+	}
 	weights := make([]T, f.rows.Rows)
 	for i := range weights {
 		weights[i] = T(f.weight(i))
 	}
-	const step = 256 // rows between two looks at the context
-	for lo := 0; lo < factor.Cols; lo += step {
-		hi := min(lo+step, factor.Cols)
-		features := dense.Copy(dense.Matrix[float64]{}, phi.Transform(dense.Matrix[T]{}, f.rows.RowRange(lo, hi)))
-		if f.root != nil {
-			scaleRows(features, f.root[lo:hi])
-		}
-		dense.Transpose(factor.ColRange(lo, hi), features)
-		if err := ctx.Err(); err != nil {
-			return factor, nil, err
-		}
+	phi, err := rff.Nystroem(f.k, chosen.RowRange(0, min(chosen.Rows, most)))
+	if err != nil {
+		return factor, nil, err
 	}
 	zeros := ridge.Block[T]{X: f.rows, Y: dense.New[T](f.rows.Rows, f.y.Cols), Weights: weights}
 	m, err = ridge.Fit(ctx, phi, zeros, ridge.Options{Noise: f.o.Ratio, Prior: 1, NoIntercept: f.o.NoIntercept})

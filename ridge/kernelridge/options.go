@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -20,7 +21,9 @@ type Options struct {
 	NoIntercept bool
 
 	// Rank is the number of landmarks of the preconditioner, at most the number n of rows; 0 stands
-	// for min(n, 1000). A larger Rank saves time if Fit needs many iterations, as for a small λ.
+	// for 8√n, or min(n, 1000) if that is more, or 4000 if that is less. The preconditioner takes
+	// about n·Rank² multiply-adds. A larger Rank saves time if Fit needs many iterations, as for a
+	// small λ.
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
 	// right-hand side, at which Fit stops. At the rows, the error of predictions by stopping is at
@@ -85,7 +88,7 @@ func (o Options) sized(n int) (Options, error) {
 		return o, errors.New("kernelridge: Options.Src is nil, want a source of randomness")
 	}
 	if o.Rank == 0 {
-		o.Rank = 1000
+		o.Rank = min(max(1000, int(8*math.Sqrt(float64(n)))), 4000)
 	}
 	o.Rank = min(o.Rank, n)
 	if o.MaxIterations == 0 {

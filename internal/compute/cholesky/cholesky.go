@@ -51,7 +51,7 @@ func New(ctx context.Context, a dense.Matrix[float64]) (*Factor, error) {
 		}
 		right := a.RowRange(lo, hi).ColRange(hi, n)
 		c.diag[i].Solve(right)
-		parallel.Do(blocksOf(n-hi), trailing{ctx, a.RowRange(hi, n).ColRange(hi, n), right})
+		subtractSquare(ctx, a.RowRange(hi, n).ColRange(hi, n), right)
 	}
 	return c, nil
 }
@@ -76,29 +76,22 @@ func (c *Factor) keepAll() {
 	}
 }
 
-func blocksOf(n int) int {
-	bands := (n + tile - 1) / tile
-	return bands * (bands + 1) / 2
-}
-
-// trailing subtracts the upper triangle of PᵀP from A, one tile per Piece, until ctx ends.
-type trailing struct {
-	ctx  context.Context
-	a, p dense.Matrix[float64]
-}
-
-func (t trailing) Piece(piece int) {
-	if t.ctx.Err() != nil {
-		return
-	}
-	j := 0
-	for piece > j {
-		j++
-		piece -= j
-	}
-	rows, cols := t.p.ColRange(piece*tile, min((piece+1)*tile, t.a.Rows)), t.p.ColRange(j*tile, min((j+1)*tile, t.a.Rows))
-	to := t.a.RowRange(piece*tile, piece*tile+rows.Cols).ColRange(j*tile, j*tile+cols.Cols)
-	matmul.TMul(-1, rows, cols, 1, to)
+// subtractSquare subtracts the upper triangle of PᵀP from A in tiles, until ctx ends.
+func subtractSquare(ctx context.Context, a, p dense.Matrix[float64]) {
+	bands := (a.Rows + tile - 1) / tile
+	parallel.Pieces(bands*(bands+1)/2, func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		j := 0
+		for i > j {
+			j++
+			i -= j
+		}
+		rows, cols := p.ColRange(i*tile, min((i+1)*tile, a.Rows)), p.ColRange(j*tile, min((j+1)*tile, a.Rows))
+		to := a.RowRange(i*tile, i*tile+rows.Cols).ColRange(j*tile, j*tile+cols.Cols)
+		matmul.TMul(-1, rows, cols, 1, to)
+	})
 }
 
 // factorise replaces the upper triangle of a by R. The error counts rows from at.

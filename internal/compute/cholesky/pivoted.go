@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
@@ -57,7 +56,7 @@ func NewPivoted(a dense.Matrix[float64], tolerance float64) (*Pivoted, error) {
 			break
 		}
 		rest := a.RowRange(p.Rank, n).ColRange(p.Rank, n)
-		parallel.Do(blocksOf(rest.Rows), trailing{context.Background(), rest, a.RowRange(lo, p.Rank).ColRange(p.Rank, n)})
+		subtractSquare(context.Background(), rest, a.RowRange(lo, p.Rank).ColRange(p.Rank, n))
 	}
 	for i := p.Rank; i < n; i++ {
 		for j, v := range a.Row(i)[i:] {

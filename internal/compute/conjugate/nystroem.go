@@ -22,6 +22,8 @@ type Preconditioner struct {
 	logDet float64               // log det P
 }
 
+const columnsAtOnce = 1024 // of the factor
+
 func (s *System) preconditioner(ctx context.Context, rng *rand.Rand) (*Preconditioner, error) {
 	p := &Preconditioner{factor: s.Factor}
 	if s.Factor.Rows == 0 {
@@ -41,8 +43,7 @@ func (s *System) preconditioner(ctx context.Context, rng *rand.Rand) (*Precondit
 	if rank == 0 {
 		return p, nil
 	}
-	core := dense.New[float64](rank, rank)
-	matmul.MulT(1, p.factor, p.factor, 0, core)
+	core := p.square(ctx)
 	for i := range rank {
 		core.Row(i)[i] += p.shift
 	}
@@ -54,6 +55,29 @@ func (s *System) preconditioner(ctx context.Context, rng *rand.Rand) (*Precondit
 	}
 	p.logDet += p.core.LogDet
 	return p, nil
+}
+
+// square returns BᵀB, unless ctx ends.
+func (p *Preconditioner) square(ctx context.Context) dense.Matrix[float64] {
+	const height = 128 // of bands
+	rank := p.factor.Rows
+	square := dense.New[float64](rank, rank)
+	var bands []dense.Matrix[float64]
+	for lo := 0; lo < rank; lo += height {
+		hi := min(lo+height, rank)
+		bands = append(bands, square.RowRange(lo, hi).ColRange(0, hi))
+	}
+	rows := dense.New[float64](min(columnsAtOnce, p.factor.Cols), rank) // of B
+	for lo := 0; lo < p.factor.Cols && ctx.Err() == nil; lo += columnsAtOnce {
+		hi := min(lo+columnsAtOnce, p.factor.Cols)
+		matmul.AddSquare(dense.Transpose(rows.RowRange(0, hi-lo), p.factor.ColRange(lo, hi)), height, bands)
+	}
+	for i := range rank {
+		for j, v := range square.Row(i)[:i] {
+			square.Row(j)[i] = v
+		}
+	}
+	return square
 }
 
 // sketch sets the factor to that of the Nyström approximation of S. One pass computes Y = SG for a
@@ -138,13 +162,12 @@ func (p *Preconditioner) Solve(r dense.Matrix[float64]) dense.Matrix[float64] {
 // Diagonal returns the diagonal of P⁻¹, 1/ρ minus the squared norms of the columns of C⁻ᵀBᵀ over ρ,
 // for the Cholesky factor C of BᵀB + ρI.
 func (p *Preconditioner) Diagonal(ctx context.Context) ([]float64, error) {
-	const columns = 1024
 	diagonal := make([]float64, p.factor.Cols)
 	for i := range diagonal {
 		diagonal[i] = 1 / p.shift
 	}
-	for lo := 0; lo < len(diagonal) && p.core != nil; lo += columns {
-		hi := min(lo+columns, len(diagonal))
+	for lo := 0; lo < len(diagonal) && p.core != nil; lo += columnsAtOnce {
+		hi := min(lo+columnsAtOnce, len(diagonal))
 		half := p.factor.ColRange(lo, hi).Clone()
 		p.core.Half(ctx, half)
 		for r := range half.Rows {
