@@ -34,7 +34,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 	lengths := func(v float64) []rff.Spec {
 		return []rff.Spec{
 			rff.Gaussian{LengthScale: v},
-			rff.GaussianHyperbolic{LengthScale: v}, rff.GaussianOptimal{LengthScale: v, A: -1}, rff.Matern{Nu: 1.5, LengthScale: v, Src: src()},
+			rff.Matern{Nu: 1.5, LengthScale: v, Src: src()},
 		}
 	}
 	scales := func(v float64) []rff.Spec {
@@ -61,7 +61,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		check("scale = " + text + ", want a positive finite number")(rff.Draw[T](rff.Taylor{D: 2, Scale: v}, nil))
 	}
 	for want, s := range map[string]rff.Spec{
-		"a = 0.125, want a number below 1/8":                 rff.GaussianOptimal{LengthScale: 1, A: 0.125},
+		"a = 0.125, want a number below 1/8":                 rff.SoftmaxOptimal{Scale: 1, A: 0.125},
 		"a = 0.25, want a number below 1/8":                  rff.SDERF{Scale: 1, Damping: []float64{0, 0.25}, Basis: dense.Of(2, 2, []float64{1, 0, 0, 1})},
 		"nu = 2, want 0.5, 1.5 or 2.5":                       rff.Matern{Nu: 2, LengthScale: 1, Src: src()},
 		"Src is nil, want a source for gains":                rff.Matern{Nu: 0.5, LengthScale: 1},

@@ -71,8 +71,6 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 		{"softmax positive", softmax, 1, fixed(rff.SoftmaxPositive{Scale: scaleOf})},
 		{"softmax optimal", softmax, 1, fixed(rff.SoftmaxOptimal{Scale: scaleOf, A: damping})},
 		{"softmax hyperbolic", softmax, 2, fixed(rff.SoftmaxHyperbolic{Scale: scaleOf})},
-		{"gaussian hyperbolic", gaussian, 2, fixed(rff.GaussianHyperbolic{LengthScale: lengthScale})},
-		{"gaussian optimal", gaussian, 1, fixed(rff.GaussianOptimal{LengthScale: lengthScale, A: damping})},
 		{"SADERF", softmax, 1, fitted(rff.FitSADERF[T])},
 		{"ADERF", softmax, 1, fitted(rff.FitADERF[T])},
 		{"SDERF", softmax, 1, fitted(rff.FitSDERF[T])},

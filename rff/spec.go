@@ -20,8 +20,7 @@ type Spec interface {
 
 var specs = []any{
 	ADERF{}, Affine{}, Angular{}, ArcCosine{}, Boxes{}, DotProduct{}, ELU{}, Gaussian{},
-	GaussianHyperbolic{}, GaussianOptimal{}, Identity{},
-	Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
+	Identity{}, Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
 	SoftmaxPositive{}, SoftmaxTrig{}, Taylor{},
 }
 
@@ -69,10 +68,6 @@ func draw[T dense.Float](r drawn[T]) (Map[T], error) {
 		return elu(s, e)
 	case Gaussian:
 		return gaussian(s, e)
-	case GaussianHyperbolic:
-		return gaussianHyperbolic(s, e)
-	case GaussianOptimal:
-		return gaussianOptimal(s, e)
 	case Identity:
 		return identityMap(s, e)
 	case Laplacian:

@@ -425,8 +425,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[rff.DotProduct](),
 	reflect.TypeFor[rff.ELU](),
 	reflect.TypeFor[rff.Gaussian](),
-	reflect.TypeFor[rff.GaussianHyperbolic](),
-	reflect.TypeFor[rff.GaussianOptimal](),
 	reflect.TypeFor[rff.Identity](),
 	reflect.TypeFor[rff.Laplacian](),
 	reflect.TypeFor[rff.Matern](),
