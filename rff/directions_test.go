@@ -97,7 +97,6 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		return add(name, nil, f, err)
 	}
 	alone("laplacian", rff.Laplacian{LengthScale: lengthScale}, must.Have(orf.Draw[T](orf.Cauchy{}, m, d, src())))
-	alone("boxes", rff.Boxes{K: boxKernel(d, 30), Features: m, Src: src()}, nil).flat = true
 	a := alone("identity", rff.Identity{D: d}, nil)
 	a.inPlace, a.constant = true, true
 	alone("elu", rff.ELU{D: d}, nil)

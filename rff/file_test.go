@@ -72,8 +72,6 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	heavy, err := orf.Draw[T](orf.Cauchy{}, m, d, src)
 	require.NoError(t, err)
 	draw(rff.Laplacian{LengthScale: lengthScale}, heavy)
-	draw(rff.Boxes{K: boxKernel(d, 3), Features: m + 4, Src: exprand.NewSource(4)}, nil)
-	draw(rff.Boxes{K: boxKernel(d, 30), Features: m + 4, Src: exprand.NewSource(4)}, nil)
 	draw(rff.Identity{D: d}, nil)
 	draw(rff.Quadratic{D: d}, nil)
 	draw(rff.Taylor{D: d, Scale: scaleOf}, nil)

@@ -19,13 +19,13 @@ type Spec interface {
 }
 
 var specs = []any{
-	ADERF{}, Affine{}, Angular{}, ArcCosine{}, Boxes{}, DotProduct{}, ELU{}, Gaussian{},
+	ADERF{}, Affine{}, Angular{}, ArcCosine{}, DotProduct{}, ELU{}, Gaussian{},
 	Identity{}, Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
 	SoftmaxPositive{}, SoftmaxTrig{}, Taylor{},
 }
 
 // Draw makes the feature map of the recipe s over the frequencies w (m×d). The argument w of Draw
-// is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
+// is nil for a map without frequencies: Affine, ELU, Identity, Quadratic and Taylor. Draw
 // copies the slices of s, and draws all random numbers for the map before Draw returns.
 //
 // Draw returns an error for an s that is nil, a pointer or of another package, a field of s that is
@@ -60,8 +60,6 @@ func draw[T dense.Float](r drawn[T]) (Map[T], error) {
 		return angular(e)
 	case ArcCosine:
 		return arcCosine(e)
-	case Boxes:
-		return boxes(s, e)
 	case DotProduct:
 		return dotProduct(e)
 	case ELU:

@@ -421,7 +421,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[rff.Affine](),
 	reflect.TypeFor[rff.Angular](),
 	reflect.TypeFor[rff.ArcCosine](),
-	reflect.TypeFor[rff.Boxes](),
 	reflect.TypeFor[rff.DotProduct](),
 	reflect.TypeFor[rff.ELU](),
 	reflect.TypeFor[rff.Gaussian](),
