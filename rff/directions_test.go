@@ -77,20 +77,6 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 				add("keys of SADERF on "+kind, w, rff.Keys(f), nil)
 			}
 		}
-		cos := func(t T) T { return T(math.Cos(float64(t))) }
-		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
-		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }
-		scheme := rff.Scheme[T]{F: []func(T) T{cos, square}, DF: []func(T) T{minusSin, double}}
-		plain, err := rff.New(scheme, w)
-		add("new on "+kind, w, plain, err)
-		scheme.H = func(x []T) T { return 1 + x[0]*x[0] + x[0]*x[len(x)-1] }
-		scheme.DH = func(dst, x []T) {
-			clear(dst)
-			dst[0] = 2*x[0] + x[len(x)-1]
-			dst[len(x)-1] += x[0]
-		}
-		withH, err := rff.New(scheme, w)
-		add("new with h on "+kind, w, withH, err)
 	}
 	alone := func(name string, s rff.Spec, w orf.Projection[T]) *direction[T] {
 		f, err := rff.Draw(s, w)

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 	nan, inf, src := math.NaN(), math.Inf(1), rand.NewPCG(1, 2)
 	w := iidOf[float64](4, 2)
 	id := func(d int) rff.Map[float64] { return must.Have(rff.Draw[float64](rff.Identity{D: d}, nil)) }
-	same, h, dh := func(t float64) float64 { return t }, func([]float64) float64 { return 1 }, func(dst, _ []float64) { clear(dst) }
+	same := func(t float64) float64 { return t }
 	type functions = []func(t float64) float64
 	scheme := func(s rff.Scheme[float64]) error { return must.Err(rff.New(s, w)) }
 
@@ -73,11 +73,6 @@ func TestRefusals(t *testing.T) {
 	for want, err := range map[string]error{
 		"rff: Scheme.F is empty, want at least one function":         scheme(rff.Scheme[float64]{}),
 		"rff: Scheme.F[1] is nil":                                    scheme(rff.Scheme[float64]{F: functions{same, nil}}),
-		"rff: Scheme.DH is nil, want the gradient of H":              scheme(rff.Scheme[float64]{F: functions{same}, DF: functions{same}, H: h}),
-		"rff: Scheme.DH is given for a nil H":                        scheme(rff.Scheme[float64]{F: functions{same}, DF: functions{same}, DH: dh}),
-		"rff: Scheme.DH is given without DF":                         scheme(rff.Scheme[float64]{F: functions{same}, H: h, DH: dh}),
-		"rff: 1 derivatives Scheme.DF, want 2":                       scheme(rff.Scheme[float64]{F: functions{same, same}, DF: functions{same}}),
-		"rff: Scheme.DF[1] is nil":                                   scheme(rff.Scheme[float64]{F: functions{same, same}, DF: functions{same, nil}}),
 		"rff: w is nil, want a projection":                           must.Err(rff.New(rff.Scheme[float64]{F: functions{same}}, nil)),
 		"rff: lengthScale = 1e-45 is outside the range of float32":   must.Err(rff.Draw(rff.Gaussian{LengthScale: 1e-45}, iidOf[float32](4, 2))),
 		"rff: scale = 1e+300 is outside the range of float32":        must.Err(rff.Draw(rff.SoftmaxPositive{Scale: 1e300}, iidOf[float32](4, 2))),
