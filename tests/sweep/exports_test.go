@@ -490,8 +490,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[validate.Draw[float32]](),
 	reflect.TypeFor[validate.Draw[float64]](),
 	reflect.TypeFor[validate.Estimate](),
-	reflect.TypeFor[validate.Fault](),
-	reflect.TypeFor[validate.KernelCheck](),
 	reflect.TypeFor[validate.Measurement](),
 	reflect.TypeFor[validate.Method[float32]](),
 	reflect.TypeFor[validate.Method[float64]](),
