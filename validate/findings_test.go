@@ -50,7 +50,7 @@ func TestErrorsAreNotOK(t *testing.T) {
 	d, err := validate.Definiteness(notFinite)
 	check("Definiteness", d.Verdict == validate.PositiveDefinite || d.Verdict == validate.PositiveSemidefinite, d, err)
 	m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, src)
-	check("Measure", m.Unbiased(math.Inf(1)) || m.MSE < math.Inf(1), validate.Table{}, err)
+	check("Measure", m.Unbiased(math.Inf(1)) || m.MSE < math.Inf(1), validate.Comparison{}, err)
 	assert.Equal(t, "not known to be symmetric", validate.Asymmetry{Difference: math.NaN()}.String())
 	assert.Equal(t, "not known to be orthogonal", validate.Angle{Cos: math.NaN()}.String())
 

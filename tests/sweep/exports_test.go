@@ -484,7 +484,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[table.Table](),
 	reflect.TypeFor[validate.Angle](),
 	reflect.TypeFor[validate.Asymmetry](),
-	reflect.TypeFor[validate.Column](),
 	reflect.TypeFor[validate.Compared](),
 	reflect.TypeFor[validate.Comparison](),
 	reflect.TypeFor[validate.Draw[float32]](),
@@ -495,6 +494,5 @@ var types = []reflect.Type{
 	reflect.TypeFor[validate.Method[float64]](),
 	reflect.TypeFor[validate.Prediction](),
 	reflect.TypeFor[validate.Spectrum](),
-	reflect.TypeFor[validate.Table](),
 	reflect.TypeFor[validate.Verdict](),
 }
