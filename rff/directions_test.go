@@ -90,10 +90,10 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	alone("quadratic", rff.Quadratic{D: d}, nil)
 	alone("taylor", rff.Taylor{D: d, Scale: scaleOf}, nil)
 	made := madeOfOthers[T](t, d)
-	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
+	for _, name := range []string{"gaussian after narrow", "gaussian after affine", "softmax hyperbolic after narrow", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
 		add(name, nil, made[name], nil)
 	}
-	for _, name := range []string{"affine", "pca"} {
+	for _, name := range []string{"affine", "narrow"} {
 		add(name, nil, made[name], nil).constant = true
 	}
 	return all

@@ -53,7 +53,7 @@ func testDrawnFields[T dense.Float](t *testing.T) {
 
 	y := points[T](2, 7, d, 0.25)
 	sharp, mixed, damped := must.Have(rff.FitSADERF(x, y, 1)), must.Have(rff.FitADERF(x, y, 1)), must.Have(rff.FitSDERF(x, y, 1))
-	affine := must.Have(rff.PCA(x, d, true))
+	affine := narrowing[T](d)
 	scale := must.Have(rff.Standardise(x))
 	for _, c := range []struct {
 		s       rff.Spec
