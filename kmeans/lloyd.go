@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/draw"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -122,9 +121,28 @@ func (s *clustering) draw(k int, rng *rand.Rand) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		seeds = append(seeds, draw.Proportional(distances, rng))
+		seeds = append(seeds, proportional(distances, rng))
 	}
 	return seeds, nil
+}
+
+// proportional draws an index with the given weights, or with equal weights if all are 0. Unlike
+// distuv.Categorical, proportional never draws another index of weight 0.
+func proportional(weights []float64, rng *rand.Rand) int {
+	u := rng.Float64() * vecmath.Sum(weights)
+	at := -1
+	for i, w := range weights {
+		if w > 0 {
+			at = i
+			if u -= w; u < 0 {
+				break
+			}
+		}
+	}
+	if at < 0 {
+		return rng.IntN(len(weights))
+	}
+	return at
 }
 
 func (s *clustering) lloyd() (int, error) {

@@ -88,7 +88,6 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	alone("elu", rff.ELU{D: d}, nil)
 	all[len(all)-1].inPlace, all[len(all)-2].inPlace = true, true
 	alone("quadratic", rff.Quadratic{D: d}, nil)
-	alone("taylor", rff.Taylor{D: d, Scale: scaleOf}, nil)
 	made := madeOfOthers[T](t, d)
 	for _, name := range []string{"gaussian after narrow", "gaussian after affine", "softmax hyperbolic after narrow", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
 		add(name, nil, made[name], nil)

@@ -27,12 +27,10 @@ func testSizes[T dense.Float](t *testing.T) {
 		memory("d = %d: ", n)(rff.Draw[T](rff.Identity{D: n}, nil))
 		memory("d = %d: ", n)(rff.Draw[T](rff.ELU{D: n}, nil))
 		memory("d = %d: ", n)(rff.Draw[T](rff.Quadratic{D: n}, nil))
-		memory("d = %d: ", n)(rff.Draw[T](rff.Taylor{D: n, Scale: 1}, nil))
 		memory("w is %d×3, for points and 2·%d features: ", n, n)(rff.Draw[T](rff.Gaussian{LengthScale: 1}, vast[T]{n, 3}))
 		memory("w is 3×%d, ", n)(rff.Draw[T](rff.Gaussian{LengthScale: 1}, vast[T]{3, n}))
 	}
 	memory("d = %d, for the features of all pairs", large)(rff.Draw[T](rff.Quadratic{D: large}, nil))
-	memory("d = %d, for the features of all pairs", large)(rff.Draw[T](rff.Taylor{D: large, Scale: 1}, nil))
 	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.SoftmaxOptimal{Scale: 1, A: 0}, vast[T]{large, large}))
 	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.SoftmaxOptimal{Scale: 1, A: 0}, vast[T]{large, large}))
 

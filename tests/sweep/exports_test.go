@@ -434,7 +434,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[rff.SoftmaxOptimal](),
 	reflect.TypeFor[rff.SoftmaxPositive](),
 	reflect.TypeFor[rff.SoftmaxTrig](),
-	reflect.TypeFor[rff.Taylor](),
 	reflect.TypeFor[ridge.Accuracy](),
 	reflect.TypeFor[ridge.Bands[float32]](),
 	reflect.TypeFor[ridge.Bands[float64]](),
