@@ -17,8 +17,8 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Several goroutines call the functions of a Scheme at once: H once for each point x, and F once for
-// each projection wᵀx. The functions of a Scheme must not change or keep a point x.
+// Several goroutines call the functions of a Scheme at once: H once for each point x, and F once
+// for each projection wᵀx. The functions of a Scheme must not change or keep a point x.
 type Scheme[T dense.Float] struct {
 	// F has at least one function f: for each of m frequencies w, H(x)·f(wᵀx)/√m is a feature of x.
 	// A value NaN or ±Inf of a function makes features NaN or ±Inf.
@@ -34,8 +34,8 @@ type Scheme[T dense.Float] struct {
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
 // The maps of Draw compute over slices and are several times faster than equal maps of New. The map
-// of New has no derivatives, and CanBackward returns an error. New returns an error for an s without
-// F or with a nil function.
+// of New has no derivatives, and CanBackward returns an error. New returns an error for an s
+// without F or with a nil function.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }

@@ -19,9 +19,9 @@ import (
 // CheckKernel evaluates k in float64 at all n² ordered pairs of points, from several goroutines at
 // once, and takes O(n³) time for eigenvalues. CheckKernel lets k(x, y) and k(y, x) differ by
 // (d+8)·ε·max|k|, and counts eigenvalues λ ≥ −n·ε·max|λ| as not negative, with ε = 2⁻⁵².
-// CheckKernel returns an error for a k that is nil or that kernels.Check rejects, no points, a value
-// of k that is NaN or infinite, values k(x, y) and k(y, x) that differ by more than rounding, and
-// eigenvalues that do not converge.
+// CheckKernel returns an error for a k that is nil or that kernels.Check rejects, no points, a
+// value of k that is NaN or infinite, values k(x, y) and k(y, x) that differ by more than rounding,
+// and eigenvalues that do not converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (Spectrum, error) {
 	if k == nil {
 		return Spectrum{}, errors.New("validate: k is nil")
