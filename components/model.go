@@ -224,7 +224,7 @@ func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-func (p *principal) project(r *features.FeatureRows) {
+func (p *principal) project(r *features.Design) {
 	r.First.Shape(r.Phi.Rows, p.scaled.Rows)
 	matmul.MulT(1, r.Phi, p.scaled, 0, r.First.Rows(r.Phi.Rows))
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/draw"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -16,46 +15,33 @@ import (
 
 type clustering struct {
 	ctx             context.Context
-	progress        func(iterations int) // nil for none
 	points, centres dense.Matrix[float64]
-	weights         []float64 // of the points
-	labels          []int     // labels of the points, nil before the first assignment
+	labels          []int // labels of the points, nil before the first assignment
 	// numbers of the points that are the first centres, nil if centres are given
 	seeds      []int
-	iterate    int // iterations of a start at most
+	iterate    int // iterations at most
 	iterations int // iterations that moved centres
-	passed     int // iterations of all starts
 	inertia    float64
 }
 
 // If sample is above 0, run finds the centres for that number of drawn points.
-func (s *clustering) run(k, sample, starts int, src rand.Source) error {
+func (s *clustering) run(k, sample int, src rand.Source) (err error) {
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
 	}
-	all, weights := s.points, s.weights
+	all := s.points
 	var drawn []int
 	if sample > 0 && sample < all.Rows {
-		for _, i := range rng.Perm(all.Rows) {
-			if weights[i] > 0 && len(drawn) < sample {
-				drawn = append(drawn, i)
-			}
-		}
-		s.points, s.weights = layout.Rows(all, drawn), make([]float64, sample)
-		for i, at := range drawn {
-			s.weights[i] = weights[at]
-		}
+		drawn = rng.Perm(all.Rows)[:sample]
+		s.points = layout.Rows(all, drawn)
 	}
-	var seeds [][]int // of each start
-	for len(seeds) < starts && s.centres.Rows == 0 {
-		own, err := s.draw(k, rng)
-		if err != nil {
+	if s.centres.Rows == 0 {
+		if s.seeds, err = s.draw(k, rng); err != nil {
 			return err
 		}
-		seeds = append(seeds, own)
 	}
-	mean, err := meanOf(s.ctx, all, weights)
+	mean, err := meanOf(s.ctx, all)
 	if err != nil {
 		return err
 	}
@@ -69,45 +55,22 @@ func (s *clustering) run(k, sample, starts int, src rand.Source) error {
 			return err
 		}
 	}
-	if err := s.best(seeds); err != nil {
+	if s.seeds != nil {
+		s.centres = layout.Rows(s.points, s.seeds)
+	}
+	if s.iterations, err = s.lloyd(); err != nil {
 		return err
 	}
 	if drawn != nil {
 		for i, at := range s.seeds {
 			s.seeds[i] = drawn[at]
 		}
-		s.points, s.weights, s.labels = all, weights, nil
+		s.points, s.labels = all, nil
 	}
-	if drawn != nil || len(seeds) < 2 { // otherwise best has measured all points
-		if err := s.measure(); err != nil {
-			return err
-		}
-	}
-	return shift(s.ctx, s.centres, mean, 1)
-}
-
-func (s *clustering) best(seeds [][]int) (err error) {
-	if seeds == nil {
-		s.iterations, err = s.lloyd()
+	if err := s.measure(); err != nil {
 		return err
 	}
-	least := *s
-	for i, own := range seeds {
-		s.seeds, s.centres, s.labels = own, layout.Rows(s.points, own), nil
-		if s.iterations, err = s.lloyd(); err != nil {
-			return err
-		}
-		if len(seeds) > 1 {
-			if err := s.measure(); err != nil {
-				return err
-			}
-		}
-		if i == 0 || s.inertia < least.inertia {
-			least = *s
-		}
-	}
-	*s = least
-	return nil
+	return shift(s.ctx, s.centres, mean, 1)
 }
 
 func (s *clustering) measure() error {
@@ -117,17 +80,17 @@ func (s *clustering) measure() error {
 	s.inertia = 0
 	for lo, hi := range interrupt.Ranges(s.ctx, s.points.Rows, passRows) {
 		for i := lo; i < hi; i++ {
-			s.inertia += s.weights[i] * vecmath.SquaredDistance(s.points.Row(i), s.centres.Row(s.labels[i]))
+			s.inertia += vecmath.SquaredDistance(s.points.Row(i), s.centres.Row(s.labels[i]))
 		}
 	}
 	return s.ctx.Err()
 }
 
-func meanOf(ctx context.Context, x dense.Matrix[float64], weights []float64) ([]float64, error) {
-	mean, total := make([]float64, x.Cols), vecmath.Sum(weights)
+func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
+	mean := make([]float64, x.Cols)
 	for lo, hi := range interrupt.Ranges(ctx, x.Rows, passRows) {
 		for i := lo; i < hi; i++ {
-			vecmath.AddScaled(mean, x.Row(i), weights[i]/total)
+			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
 		}
 	}
 	return mean, ctx.Err()
@@ -143,35 +106,43 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// draw draws k points. The probability of a point is proportional to its weight times its squared
-// distance from the nearest earlier point, or to its weight if all distances are 0.
+// draw draws k points. The probability of a point is proportional to its squared distance from the
+// nearest earlier point.
 func (s *clustering) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
-	distances, shares := slices.Repeat([]float64{math.Inf(1)}, x.Rows), make([]float64, x.Rows)
-	var seeds []int
-	equal := slices.Min(s.weights) == slices.Max(s.weights)
-	if equal {
-		seeds = append(seeds, rng.IntN(x.Rows))
-	} else {
-		seeds = append(seeds, draw.Proportional(s.weights, rng))
-	}
+	distances, seeds := slices.Repeat([]float64{math.Inf(1)}, x.Rows), []int{rng.IntN(x.Rows)}
 	for len(seeds) < k {
 		last := x.Row(seeds[len(seeds)-1])
 		err := interrupt.Rows(s.ctx, x.Rows, passRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				distances[i] = min(distances[i], vecmath.SquaredDistance(x.Row(i), last))
-				shares[i] = s.weights[i] * distances[i]
 			}
 		})
 		if err != nil {
 			return nil, err
 		}
-		if !equal && slices.Max(shares) == 0 {
-			copy(shares, s.weights)
-		}
-		seeds = append(seeds, draw.Proportional(shares, rng))
+		seeds = append(seeds, proportional(distances, rng))
 	}
 	return seeds, nil
+}
+
+// proportional draws an index with the given weights, or with equal weights if all are 0. Unlike
+// distuv.Categorical, proportional never draws another index of weight 0.
+func proportional(weights []float64, rng *rand.Rand) int {
+	u := rng.Float64() * vecmath.Sum(weights)
+	at := -1
+	for i, w := range weights {
+		if w > 0 {
+			at = i
+			if u -= w; u < 0 {
+				break
+			}
+		}
+	}
+	if at < 0 {
+		return rng.IntN(len(weights))
+	}
+	return at
 }
 
 func (s *clustering) lloyd() (int, error) {
@@ -185,9 +156,8 @@ func (s *clustering) lloyd() (int, error) {
 		clear(totals)
 		for lo, hi := range interrupt.Ranges(s.ctx, len(s.labels), passRows) {
 			for i, c := range s.labels[lo:hi] {
-				w := s.weights[lo+i]
-				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), w)
-				totals[c] += w
+				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), 1)
+				totals[c]++
 			}
 		}
 		for c, w := range totals {
@@ -195,9 +165,6 @@ func (s *clustering) lloyd() (int, error) {
 				copy(s.centres.Row(c), sums.Row(c))
 				vecmath.Scale(s.centres.Row(c), 1/w)
 			}
-		}
-		if s.passed++; s.progress != nil {
-			s.progress(s.passed)
 		}
 	}
 	return s.iterate, nil
@@ -233,14 +200,12 @@ func (s *clustering) assign() (bool, error) {
 	return slices.Contains(changed, true), err
 }
 
-// fill labels for each centre without points of positive weight the point with the largest weight
-// times squared distance from its own centre, which must exceed rounding, √ε of its length.
+// fill labels for each centre without points the point with the largest squared distance from its
+// own centre, which must exceed rounding, √ε of its length.
 func (s *clustering) fill() {
 	counts := make([]int, s.centres.Rows)
-	for i, c := range s.labels {
-		if s.weights[i] > 0 {
-			counts[c]++
-		}
+	for _, c := range s.labels {
+		counts[c]++
 	}
 	if !slices.Contains(counts, 0) {
 		return
@@ -250,7 +215,7 @@ func (s *clustering) fill() {
 		for i := lo; i < hi; i++ {
 			x := s.points.Row(i)
 			if q := vecmath.SquaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
-				shares[i] = s.weights[i] * q
+				shares[i] = q
 			}
 		}
 	})

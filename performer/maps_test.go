@@ -110,7 +110,6 @@ func maps[T dense.Float](d int) []namedMap[T] {
 		namedMap[T]{"angular", must.Have(rff.Draw(rff.Angular{}, w))},
 		namedMap[T]{"arc-cosine", must.Have(rff.Draw(rff.ArcCosine{}, w))},
 		namedMap[T]{"quadratic", must.Have(rff.Draw[T](rff.Quadratic{D: d}, nil))},
-		namedMap[T]{"taylor", must.Have(rff.Draw[T](rff.Taylor{D: d, Scale: 1}, nil))},
 		namedMap[T]{"nystroem", must.Have(rff.Nystroem[T](kernels.Gaussian{}, landmarks))},
 		namedMap[T]{"spectral", must.Have(rff.Spectral[T](kernels.Gaussian{}, landmarks, 4))},
 	)

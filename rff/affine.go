@@ -6,12 +6,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/dense/gonum"
-	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -19,7 +16,7 @@ import (
 )
 
 // Affine is the affine map z = A·(x − c) + b from R^d to R^r. Compose puts an Affine before a
-// feature map: scaled columns (Standardise), principal components (PCA) or a learnt metric. The
+// feature map: scaled columns (Standardise), principal components or a learnt metric. The
 // elements of the kernels.Pullback that Kernel of the map of an Affine returns must not be written.
 // For the unit roundoff u, element i of A·(x − c) has a rounding error of a few u·(d + 2)·Σ_j
 // |A_ij·(x_j − c_j)|, however far the centre c is from 0. Transform of an Affine takes O(r·d)
@@ -166,69 +163,6 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 			vecmath.AddScaled(z.Row(i), f.offset, 1)
 		}
 	}
-}
-
-// PCA fits principal components to the rows of x (n×d) and returns the affine map that computes the
-// first of them, as many as the argument components:
-//
-//	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set.
-//
-// In the formula of PCA, μ is the mean of the n rows of x, the columns of V are the eigenvectors of
-// the covariance of the rows, largest variance first, and σ_k² is the variance along column k of V,
-// with the divisor n − 1. PCA chooses the sign of each eigenvector so that the element of largest
-// absolute value is positive. For an n×d matrix, PCA takes O(n·d·min(n, d)) operations, in float64.
-//
-// For a matrix x of n×d, PCA returns an error if n < 2 or d < 1, for an element that is not finite,
-// components outside 1 … min(n, d), a singular value decomposition that does not converge, and with
-// whiten a component whose deviation σ is zero to rounding: σ·√(n−1) ≤ max(n, d)·2⁻⁵²·‖x‖_F.
-func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
-	x.Check()
-	n, d := x.Rows, x.Cols
-	if n < 2 || d < 1 {
-		return Affine{}, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)
-	}
-	if components < 1 || components > min(n, d) {
-		return Affine{}, fmt.Errorf("rff: components = %d, want 1 to %d for x of %d×%d", components, min(n, d), n, d)
-	}
-	if err := argument.Finite("rff: x", x); err != nil {
-		return Affine{}, err
-	}
-	data := dense.Copy(dense.Matrix[float64]{}, x)
-	e := toUnit(data)
-	size := mat.Norm(gonum.ToMat(data), 2)
-	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
-	mean, column := make([]float64, d), make([]float64, n)
-	for j := range mean {
-		mat.Col(column, j, gonum.ToMat(data))
-		mean[j] = math.Ldexp(subtractMean(column), e)
-		for i, v := range column {
-			data.Set(i, j, v)
-		}
-	}
-	var pc stat.PC
-	if !pc.PrincipalComponents(gonum.ToMat(data), nil) {
-		return Affine{}, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
-	}
-	variances := pc.VarsTo(nil)
-	var vectors mat.Dense
-	pc.VectorsTo(&vectors)
-	v := upright(gonum.FromMat[float64](&vectors))
-
-	a := dense.New[float64](components, d)
-	for k := range components {
-		scale := 1.0
-		if whiten {
-			sigma := math.Sqrt(variances[k])
-			if !(sigma > zero) {
-				return Affine{}, fmt.Errorf("rff: component %d of x has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components", k, math.Ldexp(variances[k], 2*e), k)
-			}
-			scale = math.Ldexp(1/sigma, -e)
-		}
-		for j := range d {
-			a.Set(k, j, scale*v.At(j, k))
-		}
-	}
-	return Affine{A: a, Centre: mean}, nil
 }
 
 // subtractMean returns the mean. The rounding of the first pass grows with the distance of x from

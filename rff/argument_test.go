@@ -34,7 +34,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 	lengths := func(v float64) []rff.Spec {
 		return []rff.Spec{
 			rff.Gaussian{LengthScale: v},
-			rff.GaussianHyperbolic{LengthScale: v}, rff.GaussianOptimal{LengthScale: v, A: -1}, rff.Matern{Nu: 1.5, LengthScale: v, Src: src()},
+			rff.Matern{Nu: 1.5, LengthScale: v, Src: src()},
 		}
 	}
 	scales := func(v float64) []rff.Spec {
@@ -58,10 +58,9 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		for _, s := range scales(v) {
 			check("scale = " + text + ", want a positive finite number")(rff.Draw(s, w))
 		}
-		check("scale = " + text + ", want a positive finite number")(rff.Draw[T](rff.Taylor{D: 2, Scale: v}, nil))
 	}
 	for want, s := range map[string]rff.Spec{
-		"a = 0.125, want a number below 1/8":                 rff.GaussianOptimal{LengthScale: 1, A: 0.125},
+		"a = 0.125, want a number below 1/8":                 rff.SoftmaxOptimal{Scale: 1, A: 0.125},
 		"a = 0.25, want a number below 1/8":                  rff.SDERF{Scale: 1, Damping: []float64{0, 0.25}, Basis: dense.Of(2, 2, []float64{1, 0, 0, 1})},
 		"nu = 2, want 0.5, 1.5 or 2.5":                       rff.Matern{Nu: 2, LengthScale: 1, Src: src()},
 		"Src is nil, want a source for gains":                rff.Matern{Nu: 0.5, LengthScale: 1},
@@ -83,14 +82,9 @@ func testBadArguments[T dense.Float](t *testing.T) {
 	_, err := rff.Draw(rff.Laplacian{LengthScale: 1}, must.Have(orf.FromMatrix(heavy.Frequencies())))
 	assert.NoError(t, err, "frequencies of unknown law")
 	for want, s := range map[string]rff.Spec{
-		"Src is nil, want a source for places": rff.Boxes{K: boxKernel(2, 3), Features: 4},
-		"features = 3, want at least 4":        rff.Boxes{K: boxKernel(2, 3), Features: 3, Src: src()},
-		"2 places, want 6":                     rff.Boxes{K: boxKernel(2, 3), Features: 4, Places: []int{0, 1}},
-		"places[1] = 6, want 0 to 5":           rff.Boxes{K: boxKernel(2, 3), Features: 4, Places: []int{0, 6, 0, 0, 0, 0}},
-		"d = 0, want at least 1":               rff.Identity{},
-		"d = -1, want at least 1":              rff.ELU{D: -1},
-		"d = -2, want at least 1":              rff.Quadratic{D: -2},
-		"d = -3, want at least 1":              rff.Taylor{D: -3, Scale: 1},
+		"d = 0, want at least 1":  rff.Identity{},
+		"d = -1, want at least 1": rff.ELU{D: -1},
+		"d = -2, want at least 1": rff.Quadratic{D: -2},
 	} {
 		check(want)(rff.Draw[T](s, nil))
 	}

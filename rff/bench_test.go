@@ -56,7 +56,6 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 	names := map[string]string{
 		"laplacian": "laplacian", "softmax trig": "trig", "softmax positive": "positive",
 		"softmax hyperbolic": "hyperbolic", "softmax optimal": "optimal",
-		"gaussian hyperbolic": "gaussianhyperbolic", "gaussian optimal": "gaussianoptimal",
 		"SADERF": "saderf", "ADERF": "aderf", "SDERF": "sderf",
 		"dot product": "dotproduct", "angular": "angular", "arc-cosine": "arccosine",
 	}

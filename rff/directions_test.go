@@ -77,38 +77,22 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 				add("keys of SADERF on "+kind, w, rff.Keys(f), nil)
 			}
 		}
-		cos := func(t T) T { return T(math.Cos(float64(t))) }
-		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
-		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }
-		scheme := rff.Scheme[T]{F: []func(T) T{cos, square}, DF: []func(T) T{minusSin, double}}
-		plain, err := rff.New(scheme, w)
-		add("new on "+kind, w, plain, err)
-		scheme.H = func(x []T) T { return 1 + x[0]*x[0] + x[0]*x[len(x)-1] }
-		scheme.DH = func(dst, x []T) {
-			clear(dst)
-			dst[0] = 2*x[0] + x[len(x)-1]
-			dst[len(x)-1] += x[0]
-		}
-		withH, err := rff.New(scheme, w)
-		add("new with h on "+kind, w, withH, err)
 	}
 	alone := func(name string, s rff.Spec, w orf.Projection[T]) *direction[T] {
 		f, err := rff.Draw(s, w)
 		return add(name, nil, f, err)
 	}
 	alone("laplacian", rff.Laplacian{LengthScale: lengthScale}, must.Have(orf.Draw[T](orf.Cauchy{}, m, d, src())))
-	alone("boxes", rff.Boxes{K: boxKernel(d, 30), Features: m, Src: src()}, nil).flat = true
 	a := alone("identity", rff.Identity{D: d}, nil)
 	a.inPlace, a.constant = true, true
 	alone("elu", rff.ELU{D: d}, nil)
 	all[len(all)-1].inPlace, all[len(all)-2].inPlace = true, true
 	alone("quadratic", rff.Quadratic{D: d}, nil)
-	alone("taylor", rff.Taylor{D: d, Scale: scaleOf}, nil)
 	made := madeOfOthers[T](t, d)
-	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
+	for _, name := range []string{"gaussian after narrow", "gaussian after affine", "softmax hyperbolic after narrow", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
 		add(name, nil, made[name], nil)
 	}
-	for _, name := range []string{"affine", "pca"} {
+	for _, name := range []string{"affine", "narrow"} {
 		add(name, nil, made[name], nil).constant = true
 	}
 	return all

@@ -8,7 +8,7 @@
 //   - queries and keys with means far from zero: [Centred]
 //   - any kernel, from points: [Nystroem] or [Spectral]; a composed kernel: [Random] or [Sum]
 //   - h(x)/√m·[f₁(w₁ᵀx) … f_l(w_mᵀx)] with functions of your own: [New]
-//   - columns in units of their own, PCA: [Standardise], [PCA], before a map by [Compose]
+//   - columns in units of their own: [Standardise], before a map by [Compose]
 //   - gradients: [Differentiable], and of learnt functions [Gradients]; files: [Write], [Read]
 //
 // Draw makes the map of a Spec over frequencies of package orf:

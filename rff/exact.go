@@ -46,83 +46,30 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 		return nil, err
 	}
 	e = e.of(s.D, out)
-	row := func(phi, x []T, _, _ int) { quadratic(phi, x, 1) }
+	row := func(phi, x []T, _, _ int) { quadratic(phi, x) }
 	return newFeatures(e, kernels.Polynomial{Degree: 2}, mse.Law{}, row, rowwise(e, func(dx, x, g []T) {
 		clear(dx)
-		quadraticSlope(dx, x, g, 1)
+		quadraticSlope(dx, x, g)
 	})), nil
 }
 
-// Taylor is the feature map from R^d to R^(1 + d + d(d+1)/2) of the second-order Taylor series of
-// the softmax kernel exp(s·xᵀy), s = Scale:
-//
-//	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …].
-//
-// Inner products of features of Taylor are 1 + s·xᵀy + (s·xᵀy)²/2, which is at least ½: attention
-// weights are positive. The bias of Taylor is about −(s·xᵀy)³/6, the next term of the series.
-type Taylor struct {
-	D     int     // d, at least 1
-	Scale float64 // s, above 0
-}
-
-func (Taylor) perFrequency() int { return 0 }
-func (s Taylor) String() string  { return fmt.Sprintf("Taylor(scale=%v)", s.Scale) }
-
-func taylor[T dense.Float](s Taylor, e engine[T]) (Map[T], error) {
-	d := s.D
-	pairs, err := monomials[T](d)
-	if err != nil {
-		return nil, err
-	}
-	gain, err := root[T]("scale", s.Scale)
-	if err != nil {
-		return nil, err
-	}
-	half, err := inRange[T]("scale", s.Scale, s.Scale/math.Sqrt2)
-	if err != nil {
-		return nil, err
-	}
-	e = e.of(d, 1+d+pairs)
-	k := kernels.Sum{
-		kernels.Polynomial{Degree: 1, Gamma: s.Scale, Offset: 1},
-		kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: s.Scale}, By: 0.5},
-	}
-	row := func(phi, x []T, _, _ int) {
-		phi[0] = 1
-		linear := phi[1 : 1+d]
-		for i, v := range x {
-			linear[i] = gain * v
-		}
-		quadratic(phi[1+d:], x, half)
-	}
-	return newFeatures(e, k, mse.Law{}, row, rowwise(e, func(dx, x, g []T) {
-		zero := 0 * g[0] // NaN for what a constant would hide
-		for i, v := range g[1 : 1+d] {
-			dx[i] = gain*v + zero
-		}
-		quadraticSlope(dx, x, g[1+d:], half)
-	})), nil
-}
-
-// monomials returns d(d+1)/2. Memory must hold d + 1 features more, for Taylor.
+// monomials returns d(d+1)/2.
 func monomials[T dense.Float](d int) (int, error) {
 	if err := size[T]("d", d); err != nil {
 		return 0, err
 	}
-	if err := limit.Memory[T](d, d/2+2); err != nil {
+	if err := limit.Memory[T](d, d/2+1); err != nil {
 		return 0, fmt.Errorf("rff: d = %d, for the features of all pairs of coordinates: %w", d, err)
 	}
 	return d * (d + 1) / 2, nil
 }
 
-func quadratic[T dense.Float](phi, x []T, c T) {
+func quadratic[T dense.Float](phi, x []T) {
 	d := len(x)
-	mixed := T(math.Sqrt2) * c
 	next := phi[d:]
 	for i, v := range x {
-		phi[i] = c * v * v
-		a := mixed * v
-		vecmath.Affine(next, x[i+1:], a, 0)
+		phi[i] = v * v
+		vecmath.Affine(next, x[i+1:], T(math.Sqrt2)*v, 0)
 		next = next[d-i-1:]
 	}
 }
@@ -177,14 +124,13 @@ func logELUSlope[T dense.Float](dx, x, g []T) {
 	}
 }
 
-func quadraticSlope[T dense.Float](dx, x, g []T, c T) {
+func quadraticSlope[T dense.Float](dx, x, g []T) {
 	d := len(x)
-	mixed := T(math.Sqrt2) * c
 	next := g[d:]
 	for i, v := range x {
 		of := next[:d-i-1]
-		dx[i] += 2*c*v*g[i] + mixed*vecmath.Dot(of, x[i+1:])
-		vecmath.AddScaled(dx[i+1:], of, mixed*v)
+		dx[i] += 2*v*g[i] + T(math.Sqrt2)*vecmath.Dot(of, x[i+1:])
+		vecmath.AddScaled(dx[i+1:], of, T(math.Sqrt2)*v)
 		next = next[d-i-1:]
 	}
 }

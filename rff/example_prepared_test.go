@@ -10,27 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Points along a diagonal, whitened: one coordinate, of variance 1.
-func ExamplePCA() {
-	x := dense.Of(3, 2, []float64{10, 10, 11, 11, 12, 12})
-	pca, err := rff.PCA(x, 1, true)
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.Draw[float64](pca, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(f)
-	fmt.Printf("%.3f\n", f.Transform(dense.Matrix[float64]{}, x).Data)
-	_, err = rff.PCA(x, 2, true)
-	fmt.Println(err != nil)
-	// Output:
-	// Affine(): R^2 → R^1
-	// [-1.000 0.000 1.000]
-	// true
-}
-
 // Coordinates in other units before a map.
 func ExampleCompose() {
 	first := rff.Affine{Factors: []float64{10, 1}, Offset: []float64{0, 1}}

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -177,8 +176,7 @@ func sderf[T dense.Float](s SDERF, e engine[T]) (Map[T], error) {
 		return nil, err
 	}
 	e.rows.Ensemble = e.recipe.Ensemble
-	return exponential(e, exponent[T]{slope: slope, radius: s.Scale, offsets: e.recipe.Offsets}, kernels.Softmax{Gamma: s.Scale},
-		mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(s.Damping, s.Basis), s.Scale)), nil
+	return exponential(e, exponent[T]{slope: slope, scale: s.Scale, offsets: e.recipe.Offsets}, mse.Damped(s.Damping, s.Basis), "Likhosherstov et al. 2023"), nil
 }
 
 // damped returns W·(I−4A)^½·Qᵀ and w_kᵀAw_k + ¼·log det(I−4A) − ½·log m.

@@ -72,11 +72,8 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	heavy, err := orf.Draw[T](orf.Cauchy{}, m, d, src)
 	require.NoError(t, err)
 	draw(rff.Laplacian{LengthScale: lengthScale}, heavy)
-	draw(rff.Boxes{K: boxKernel(d, 3), Features: m + 4, Src: exprand.NewSource(4)}, nil)
-	draw(rff.Boxes{K: boxKernel(d, 30), Features: m + 4, Src: exprand.NewSource(4)}, nil)
 	draw(rff.Identity{D: d}, nil)
 	draw(rff.Quadratic{D: d}, nil)
-	draw(rff.Taylor{D: d, Scale: scaleOf}, nil)
 	elu := draw(rff.ELU{D: d}, nil)
 	landmarks := points[T](8, 11, d, 1)
 	for i, v := range landmarks.Data {
@@ -89,9 +86,8 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	e, err := rff.Spectral(kernels.Laplacian{}, landmarks, 6)
 	add("Spectral", e, err)
 
-	draw(must.Have(rff.PCA(points[T](9, 40, d, 1), d, true)), nil)
-	pca := must.Have(rff.PCA(points[T](9, 40, d, 1), d-1, false))
-	draw(pca, nil)
+	narrow := narrowing[T](d)
+	draw(narrow, nil)
 	draw(must.Have(rff.Standardise(points[T](9, 40, d, 1))), nil)
 	square := rff.Affine{A: wide(points[T](10, d, d, 0.5))}
 	linear := draw(square, nil)
@@ -123,7 +119,7 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	}
 	f, err := rff.Gradients(one, points[float64](13, m, 2, 1))
 	add("Gradients", f, err)
-	f, err = rff.Compose(pca, must.Have(rff.Draw[T](rff.Taylor{D: d - 1, Scale: 1}, nil)))
+	f, err = rff.Compose(narrow, must.Have(rff.Draw[T](rff.Quadratic{D: d - 1}, nil)))
 	add("Compose", f, err)
 	f, err = rff.Compose(affine, must.Have(rff.Draw[T](rff.Identity{D: d + 2}, nil)))
 	add("Compose", f, err)

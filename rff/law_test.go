@@ -42,8 +42,6 @@ func TestLaws(t *testing.T) {
 	want := map[string]mse.Error{
 		"dot product":                        mse.DotProduct(orf.IID{}),
 		"gaussian":                           at(narrow, mse.Trig.IID.Gaussian),
-		"gaussian hyperbolic":                at(narrow, mse.Hyperbolic.IID.Gaussian),
-		"gaussian optimal":                   at(narrow, mse.Optimal(damping).IID.Gaussian),
 		"laplacian":                          at(narrow, mse.LaplacianIID),
 		"Matern{Nu: 0.5, LengthScale: 0.75}": at(narrow, mse.MaternIID(0.5)),
 		"Matern{Nu: 1.5, LengthScale: 0.75}": at(narrow, mse.MaternIID(1.5)),

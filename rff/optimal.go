@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
-	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // SoftmaxOptimal has the optimal positive features of the softmax kernel exp(s·xᵀy), where s is
@@ -37,12 +36,6 @@ func softmaxOptimal[T dense.Float](scale, a float64, e engine[T]) (*positives[T]
 	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
 	}
-	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
-	return optimal(scale, scale, a, e, kernels.Softmax{Gamma: scale}, law)
-}
-
-// optimal returns the features exp(offsets + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2).
-func optimal[T dense.Float](scale, radius, a float64, e engine[T], k kernels.Kernel, law mse.Law) (*positives[T], error) {
 	if err := dampable(a); err != nil {
 		return nil, err
 	}
@@ -53,7 +46,7 @@ func optimal[T dense.Float](scale, radius, a float64, e engine[T], k kernels.Ker
 	if err := cmp.Or(err, each("offsets", e.recipe.Offsets, e.out)); err != nil {
 		return nil, err
 	}
-	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: e.recipe.Offsets}, k, law), nil
+	return exponential(e, exponent[T]{slope: slope, scale: scale, offsets: e.recipe.Offsets}, mse.Optimal(a), "Likhosherstov et al. 2022"), nil
 }
 
 // dampable returns an error if a makes the variance infinite.

@@ -13,15 +13,17 @@ type positives[T dense.Float] struct {
 	logBack *pullback[T]
 }
 
-// exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx − radius·‖x‖²/2 +
+// exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx − scale·‖x‖²/2 +
 // offsets[k] + constant. With both signs there are no offsets.
 type exponent[T dense.Float] struct {
-	slope            T
-	radius, constant float64
-	offsets          []T
+	slope           T
+	scale, constant float64
+	offsets         []T
 }
 
-func exponential[T dense.Float](e engine[T], x exponent[T], k kernels.Kernel, law mse.Law) *positives[T] {
+// exponential returns the features of exp(scale·xᵀy). source has the terms of the law.
+func exponential[T dense.Float](e engine[T], x exponent[T], terms mse.Exponential, source string) *positives[T] {
+	k, law := kernels.Softmax{Gamma: x.scale}, mse.OfSoftmax(e.kind(), source, terms, x.scale)
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()
 	row := func(phi, x []T, from, to int) {
@@ -32,14 +34,14 @@ func exponential[T dense.Float](e engine[T], x exponent[T], k kernels.Kernel, la
 		}
 	}
 	return &positives[T]{
-		features: newFeatures(e, k, law, row, expSlope(e, x.radius, x.slope, row)),
-		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope),
+		features: newFeatures(e, k, law, row, expSlope(e, x.scale, x.slope, row)),
+		logRow:   logRow, logBack: logSlope(e, x.scale, x.slope),
 	}
 }
 
 // level returns the part of the logarithm that all features of x share.
 func (p *exponent[T]) level(x []T) T {
-	return T(-p.radius*vecmath.HalfSquaredNorm(x) + p.constant)
+	return T(-p.scale*vecmath.HalfSquaredNorm(x) + p.constant)
 }
 
 func (p exponent[T]) logRows(m, out int) rowFunc[T] {

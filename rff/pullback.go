@@ -10,8 +10,7 @@ import (
 )
 
 // pullback multiplies gradients g with respect to features by the transposed Jacobian of a map.
-// With frequencies, the gradient with respect to x is a·Wᵀz + b·v(x), where v(x) is the direction
-// of the gradient of the factor h of a Scheme, x itself if h depends on ‖x‖.
+// With frequencies, the gradient with respect to x is a·Wᵀz + b·x.
 type pullback[T dense.Float] struct {
 	engine[T]
 	transposer orf.Transposer[T] // nil for a map without frequencies
@@ -24,8 +23,8 @@ type pullback[T dense.Float] struct {
 	width    int // of z, at least the number of frequencies
 	projects bool
 
-	// finish turns a part of Wᵀz into the gradient at the same part of x; z is scratch.
-	finish func(dx, x, z []T, a, b T)
+	// finish turns a part of Wᵀz into the gradient at the same part of x.
+	finish func(dx, x []T, a, b T)
 
 	passes pool.Of[pullbackPass[T]]
 	spaces pool.Of[workspace[T]]
@@ -36,20 +35,20 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 }
 
 // throughZ returns the pullback of a map whose derivatives need projections. z has width columns.
-func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
+func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
 		engine: e, transposer: orf.Transposed(e.w),
 		slope: slope, width: width, projects: true, finish: finish,
 	}
 }
 
-func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
+func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x []T, a, b T)) *pullback[T] {
 	return &pullback[T]{engine: e, transposer: orf.Transposed(e.w), slope: slope, finish: finish}
 }
 
-func scaled[T dense.Float](dx, _, _ []T, a, _ T) { vecmath.Scale(dx, a) }
+func scaled[T dense.Float](dx, _ []T, a, _ T) { vecmath.Scale(dx, a) }
 
-func radial[T dense.Float](dx, x, _ []T, a, b T) {
+func radial[T dense.Float](dx, x []T, a, b T) {
 	vecmath.Scale(dx, a)
 	vecmath.AddScaled(dx, x, b)
 }
@@ -78,7 +77,7 @@ type pullbackPass[T dense.Float] struct {
 func (t *pullbackPass[T]) Finish(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		a, b := t.slope(nil, t.x.Row(i), t.g.Row(i))
-		t.finish(t.dst.Row(i)[from:to], t.x.Row(i)[from:to], nil, a, b)
+		t.finish(t.dst.Row(i)[from:to], t.x.Row(i)[from:to], a, b)
 	}
 }
 
@@ -121,7 +120,7 @@ func (t *pullbackPass[T]) block(lo, hi int) {
 	}
 	t.transposer.ProjectTransposed(dst, projections)
 	for i := range n {
-		t.finish(dst.Row(i), x.Row(i), z.Row(i), s.a[i], s.b[i])
+		t.finish(dst.Row(i), x.Row(i), s.a[i], s.b[i])
 	}
 	t.spaces.Put(s)
 }

@@ -16,7 +16,7 @@ import (
 // many as the argument features says, with ‖φ(x)‖² = k(x, x):
 //
 //	kernels.Gaussian, Matern   Gaussian, Matern with frequencies of orf.GramSchmidt
-//	kernels.Laplacian, Boxes   Laplacian, Boxes
+//	kernels.Laplacian          Laplacian with frequencies of orf.Cauchy
 //	kernels.DotProduct         Identity, with d features
 //	kernels.Sum, Scaled        Sum; each term has the same share of the features
 //	kernels.Pullback           Compose with the affine map
@@ -45,8 +45,6 @@ func Random[T dense.Float](k kernels.Kernel, features, d int, src rand.Source) (
 		s = Matern{Nu: cmp.Or(k.Nu, 1.5), LengthScale: cmp.Or(k.LengthScale, 1), Src: src}
 	case kernels.Laplacian:
 		s, frequencies = Laplacian{LengthScale: cmp.Or(k.LengthScale, 1)}, orf.Cauchy{}
-	case kernels.Boxes:
-		return Draw[T](Boxes{K: k, Features: features, Src: src}, nil)
 	case kernels.DotProduct:
 		return Draw[T](Identity{D: d}, nil)
 	case kernels.Scaled:

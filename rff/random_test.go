@@ -21,12 +21,11 @@ import (
 func testRandom[T dense.Float](t *testing.T) {
 	const d, draws = 2, 60
 	x := dense.Copy(dense.Matrix[T]{}, points[float64](1, 6, d, 1))
-	boxes := kernels.Boxes{Thresholds: dense.Of(2, 2, []float64{-1, 0.5, 0, 1}), Weights: dense.Of(2, 2, []float64{1, 2, 3, 4})}
 	pulled := kernels.Pullback{K: kernels.Gaussian{LengthScale: 2}, A: dense.Of(1, 2, []float64{1, -2}), Centre: []float64{1, 2}, Offset: []float64{3}}
 	centred := pulled
 	centred.Offset = nil
 	for _, k := range []kernels.Kernel{
-		kernels.Gaussian{}, kernels.Matern{LengthScale: 2}, kernels.Matern{Nu: 2.5}, kernels.Laplacian{}, boxes, kernels.DotProduct{}, pulled, centred,
+		kernels.Gaussian{}, kernels.Matern{LengthScale: 2}, kernels.Matern{Nu: 2.5}, kernels.Laplacian{}, kernels.DotProduct{}, pulled, centred,
 		kernels.Sum{kernels.Scaled{K: kernels.Gaussian{LengthScale: 3}, By: 2}, pulled, kernels.DotProduct{}},
 	} {
 		wide := dense.Copy(dense.Matrix[float64]{}, x)

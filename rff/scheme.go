@@ -17,8 +17,8 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Several goroutines call the functions of a Scheme at once: H and DH once for each point x, F and
-// DF once for each projection wᵀx. The functions of a Scheme must not change or keep a point x.
+// Several goroutines call the functions of a Scheme at once: H once for each point x, and F once
+// for each projection wᵀx. The functions of a Scheme must not change or keep a point x.
 type Scheme[T dense.Float] struct {
 	// F has at least one function f: for each of m frequencies w, H(x)·f(wᵀx)/√m is a feature of x.
 	// A value NaN or ±Inf of a function makes features NaN or ±Inf.
@@ -30,20 +30,12 @@ type Scheme[T dense.Float] struct {
 	// Kernel is the kernel of the map, nil for none. New does not check that inner products of
 	// features estimate Kernel; package validate does.
 	Kernel kernels.Kernel
-
-	// DF has the derivatives of the functions in F, one for each. Without DF the map of New has no
-	// derivatives, and CanBackward returns an error. New does not check the derivatives DF and DH.
-	DF []func(t T) T
-
-	// DH writes the gradient of H at x into all of dst, which has the length of x. DH must be set
-	// if DF and H are both set, and must be nil if DF or H is nil.
-	DH func(dst, x []T)
 }
 
 // New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
-// The maps of Draw compute over slices and are several times faster than equal maps of New. New
-// returns an error for an s without F or with a nil function, different numbers of F and DF, a DH
-// without H or DF, and an H with DF but no DH.
+// The maps of Draw compute over slices and are several times faster than equal maps of New. The map
+// of New has no derivatives, and CanBackward returns an error. New returns an error for an s
+// without F or with a nil function.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }
@@ -63,10 +55,10 @@ func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
 		return nil, err
 	}
 	e.tiler = nil // h sees a row once
-	s.F, s.DF = slices.Clone(s.F), slices.Clone(s.DF)
+	s.F = slices.Clone(s.F)
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	f := newFeatures(e, s.Kernel, schemeLaw(s), func(phi, x []T, _, _ int) {
+	return newFeatures(e, s.Kernel, schemeLaw(s), func(phi, x []T, _, _ int) {
 		c := norm
 		if s.H != nil {
 			c *= s.H(x)
@@ -79,37 +71,20 @@ func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
 				to[j] = c * fk(v)
 			}
 		}
-	}, nil)
-	if s.DF != nil {
-		f.back = schemeSlope(e, s)
-	}
-	return f, nil
+	}, nil), nil
 }
 
 func checkScheme[T dense.Float](s Scheme[T]) error {
-	switch {
-	case len(s.F) == 0:
+	if len(s.F) == 0 {
 		return errors.New("rff: Scheme.F is empty, want at least one function")
-	case s.DF != nil && len(s.DF) != len(s.F):
-		return fmt.Errorf("rff: %d derivatives Scheme.DF, want %d", len(s.DF), len(s.F))
-	case s.DH != nil && s.H == nil:
-		return errors.New("rff: Scheme.DH is given for a nil H")
-	case s.DH != nil && s.DF == nil:
-		return errors.New("rff: Scheme.DH is given without DF")
-	case s.DF != nil && s.H != nil && s.DH == nil:
-		return errors.New("rff: Scheme.DH is nil, want the gradient of H")
 	}
-	none := func(f func(t T) T) bool { return f == nil }
-	if i := slices.IndexFunc(s.F, none); i >= 0 {
+	if i := slices.IndexFunc(s.F, func(f func(t T) T) bool { return f == nil }); i >= 0 {
 		return fmt.Errorf("rff: Scheme.F[%d] is nil", i)
-	}
-	if i := slices.IndexFunc(s.DF, none); i >= 0 {
-		return fmt.Errorf("rff: Scheme.DF[%d] is nil", i)
 	}
 	return nil
 }
 
-var errNoDerivatives = errors.New("rff: a map made by New has no derivatives without Scheme.DF")
+var errNoDerivatives = errors.New("rff: a map made by New has no derivatives")
 
 func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 	f := make([]func(t float64) float64, len(s.F))
@@ -122,35 +97,4 @@ func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 		}
 		return float64(s.H(dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0)))
 	}, f, 2*vecmath.Roundoff[T]())
-}
-
-func schemeSlope[T dense.Float](e engine[T], s Scheme[T]) *pullback[T] {
-	m := e.frequencies()
-	norm := T(1 / math.Sqrt(float64(m)))
-	if s.H == nil {
-		return throughZ(e, m, func(z, _, g []T) (a, b T) {
-			for i, t := range z {
-				z[i] = 0
-				for k, dfk := range s.DF {
-					z[i] += dfk(t) * g[k*m+i]
-				}
-			}
-			return norm, 0
-		}, scaled[T])
-	}
-	// z is as long as x too, for ∇h(x).
-	return throughZ(e, max(m, e.in), func(z, x, g []T) (a, b T) {
-		for i, t := range z[:m] {
-			z[i] = 0
-			for k, dfk := range s.DF {
-				z[i] += dfk(t) * g[k*m+i]
-				b += s.F[k](t) * g[k*m+i]
-			}
-		}
-		return norm * s.H(x), norm * b
-	}, func(dx, x, z []T, a, b T) {
-		direction := z[:len(x)]
-		s.DH(direction, x)
-		radial(dx, direction, nil, a, b)
-	})
 }

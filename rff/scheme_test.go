@@ -9,33 +9,18 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-func TestNewWithAndWithoutDerivatives(t *testing.T) {
+func TestNewHasNoDerivatives(t *testing.T) {
 	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
-	const unknown = "rff: a map made by New has no derivatives without Scheme.DF"
-	same, one := func(t float64) float64 { return t }, func(float64) float64 { return 1 }
-	f := slopes(newMap(w, nil, same))
+	const unknown = "rff: a map made by New has no derivatives"
+	f := slopes(newMap(w, nil, math.Abs))
 	assert.EqualError(t, f.CanBackward(), unknown)
 	assert.PanicsWithValue(t, unknown, func() {
 		f.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 4))
 	})
-	s := rff.Scheme[float64]{F: []func(float64) float64{same}, DF: []func(float64) float64{one}, Kernel: kernels.DotProduct{}}
-	made := must.Have(rff.New(s, w))
-	g := slopes(made)
-	assert.NoError(t, g.CanBackward())
-	assert.Equal(t, kernels.DotProduct{}, g.Kernel())
-	s.F[0], s.DF[0] = nil, nil // the map has its own
-
-	dot := must.Have(rff.Draw(rff.DotProduct{}, w))
-	x, dphi := points[float64](1, 5, 2, 1), points[float64](2, 5, 4, 1)
-	want := slopes(dot).Backward(dense.Matrix[float64]{}, x, dphi)
-	for i, v := range g.Backward(dense.Matrix[float64]{}, x, dphi).Data {
-		assert.InDelta(t, want.Data[i], v, 1e-14)
-	}
 }
 
 // At x = 0 every ramp has its kink and the derivative counts as ½; flat maps have

@@ -2,10 +2,7 @@ package rff_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
-
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -24,22 +21,18 @@ func TestSizes(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	// memory holds large numbers, but not the square of it
 	const most, large = math.MaxInt/2 + 1, 1 << 23
-	src := func() rand.Source { return exprand.NewSource(1) }
 	memory := limittest.Memory(t, "rff")
 
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("d = %d: ", n)(rff.Draw[T](rff.Identity{D: n}, nil))
 		memory("d = %d: ", n)(rff.Draw[T](rff.ELU{D: n}, nil))
 		memory("d = %d: ", n)(rff.Draw[T](rff.Quadratic{D: n}, nil))
-		memory("d = %d: ", n)(rff.Draw[T](rff.Taylor{D: n, Scale: 1}, nil))
-		memory("features = %d: ", n)(rff.Draw[T](rff.Boxes{K: boxKernel(3, 2), Features: n, Src: src()}, nil))
 		memory("w is %d×3, for points and 2·%d features: ", n, n)(rff.Draw[T](rff.Gaussian{LengthScale: 1}, vast[T]{n, 3}))
 		memory("w is 3×%d, ", n)(rff.Draw[T](rff.Gaussian{LengthScale: 1}, vast[T]{3, n}))
 	}
 	memory("d = %d, for the features of all pairs", large)(rff.Draw[T](rff.Quadratic{D: large}, nil))
-	memory("d = %d, for the features of all pairs", large)(rff.Draw[T](rff.Taylor{D: large, Scale: 1}, nil))
 	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.SoftmaxOptimal{Scale: 1, A: 0}, vast[T]{large, large}))
-	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.GaussianOptimal{LengthScale: 1, A: 0}, vast[T]{large, large}))
+	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.SoftmaxOptimal{Scale: 1, A: 0}, vast[T]{large, large}))
 
 	row := dense.New[T](1, 1<<22)
 	memory("the second moments of points of R^4194304: ")(rff.FitSADERF(row, row, 1))

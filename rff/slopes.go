@@ -46,9 +46,9 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 	}, radial[T])
 }
 
-// the derivative of ±t − ½·radius·‖x‖² for one sign or both, where t = r·Wx
-func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
-	s, m := T(radius), e.frequencies()
+// the derivative of ±t − ½·scale·‖x‖² for one sign or both, where t = r·Wx
+func logSlope[T dense.Float](e engine[T], scale float64, r T) *pullback[T] {
+	s, m := T(scale), e.frequencies()
 	if e.out == m {
 		return straight(e, func(_, _, g []T) (a, b T) { return r, -s * vecmath.Sum(g) }, radial[T])
 	}
@@ -62,8 +62,8 @@ func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 }
 
 // expSlope is logSlope of φ·g: the derivative of the features φ.
-func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[T]) *pullback[T] {
-	s, m := T(radius), e.frequencies()
+func expSlope[T dense.Float](e engine[T], scale float64, r T, features rowFunc[T]) *pullback[T] {
+	s, m := T(scale), e.frequencies()
 	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {
 		features(z, x, 0, m)
 		vecmath.Multiply(z, g)

@@ -19,14 +19,13 @@ type Spec interface {
 }
 
 var specs = []any{
-	ADERF{}, Affine{}, Angular{}, ArcCosine{}, Boxes{}, DotProduct{}, ELU{}, Gaussian{},
-	GaussianHyperbolic{}, GaussianOptimal{}, Identity{},
-	Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
-	SoftmaxPositive{}, SoftmaxTrig{}, Taylor{},
+	ADERF{}, Affine{}, Angular{}, ArcCosine{}, DotProduct{}, ELU{}, Gaussian{},
+	Identity{}, Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
+	SoftmaxPositive{}, SoftmaxTrig{},
 }
 
 // Draw makes the feature map of the recipe s over the frequencies w (m×d). The argument w of Draw
-// is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
+// is nil for a map without frequencies: Affine, ELU, Identity and Quadratic. Draw
 // copies the slices of s, and draws all random numbers for the map before Draw returns.
 //
 // Draw returns an error for an s that is nil, a pointer or of another package, a field of s that is
@@ -61,18 +60,12 @@ func draw[T dense.Float](r drawn[T]) (Map[T], error) {
 		return angular(e)
 	case ArcCosine:
 		return arcCosine(e)
-	case Boxes:
-		return boxes(s, e)
 	case DotProduct:
 		return dotProduct(e)
 	case ELU:
 		return elu(s, e)
 	case Gaussian:
 		return gaussian(s, e)
-	case GaussianHyperbolic:
-		return gaussianHyperbolic(s, e)
-	case GaussianOptimal:
-		return gaussianOptimal(s, e)
 	case Identity:
 		return identityMap(s, e)
 	case Laplacian:
@@ -93,8 +86,6 @@ func draw[T dense.Float](r drawn[T]) (Map[T], error) {
 		return softmaxFeatures(s.Scale, mse.Positive, e)
 	case SoftmaxTrig:
 		return softmaxTrig(s, e)
-	case Taylor:
-		return taylor(s, e)
 	}
 	panic("unreachable")
 }

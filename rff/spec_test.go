@@ -53,8 +53,8 @@ func testDrawnFields[T dense.Float](t *testing.T) {
 
 	y := points[T](2, 7, d, 0.25)
 	sharp, mixed, damped := must.Have(rff.FitSADERF(x, y, 1)), must.Have(rff.FitADERF(x, y, 1)), must.Have(rff.FitSDERF(x, y, 1))
-	affine := must.Have(rff.PCA(x, d, true))
-	scale, boxes := must.Have(rff.Standardise(x)), rff.Boxes{K: boxKernel(d, 3), Features: 8, Places: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2}}
+	affine := narrowing[T](d)
+	scale := must.Have(rff.Standardise(x))
 	for _, c := range []struct {
 		s       rff.Spec
 		w       orf.Projection[T]
@@ -62,7 +62,7 @@ func testDrawnFields[T dense.Float](t *testing.T) {
 	}{
 		{rff.Matern{Nu: 0.5, LengthScale: 1, Gains: gains}, w, gains},
 		{sharp, w, sharp.Psi}, {mixed, w, mixed.Query.Data}, {damped, w, damped.Damping}, {damped, w, damped.Basis.Data},
-		{affine, nil, affine.A.Data}, {affine, nil, affine.Centre}, {scale, nil, scale.Factors}, {boxes, nil, boxes.K.Thresholds.Data},
+		{affine, nil, affine.A.Data}, {affine, nil, affine.Centre}, {scale, nil, scale.Factors},
 	} {
 		f := must.Have(rff.Draw(c.s, c.w))
 		before := fileBytes(t, f)

@@ -34,7 +34,6 @@ func testMapsKeepTheirContracts[T dense.Float](t *testing.T) {
 			maps[r.name] = must.Have(r.draw(20, d, exprand.NewSource(5)))
 		}
 		maps["gradients"] = must.Have(rff.Gradients(maps["gaussian"], points[float64](3, 40, 2, 1)))
-		maps["boxes"] = must.Have(rff.Draw[T](rff.Boxes{K: boxKernel(d, 3), Features: max(4, 2*d), Src: exprand.NewSource(1)}, nil))
 		for _, k := range []kernels.Kernel{kernels.ELU{}, kernels.Laplacian{}} {
 			maps[fmt.Sprintf("nystroem of %v", k)] = must.Have(rff.Nystroem(k, points[T](8, 11, d, 1)))
 		}

@@ -19,9 +19,9 @@ func TestMapsOfPairedMaps(t *testing.T) {
 	x, y := points[float64](2, 9, d, 1), points[float64](3, 9, d, 0.2)
 	pair := must.Have(rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w))
 	alone := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
-	pca := must.Have(rff.PCA(points[float64](4, 40, d, 1), d, false))
+	turned := rff.Affine{A: points[float64](4, d, d, 0.5)}
 	for name, wrap := range map[string]func(m rff.Map[float64]) (rff.Map[float64], error){
-		"compose": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Compose(pca, m) },
+		"compose": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Compose(turned, m) },
 		"sum": func(m rff.Map[float64]) (rff.Map[float64], error) {
 			return rff.Sum([]rff.Map[float64]{alone, m}, []float64{2, 0.5})
 		},

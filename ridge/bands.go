@@ -30,7 +30,7 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 			return dst, fmt.Errorf("ridge: weights[%d] = 0, want a positive number", i)
 		}
 	}
-	dst, err := m.rowwise(dst, x, y, weights, func(r *features.FeatureRows) {
+	dst, err := m.rowwise(dst, x, y, weights, func(r *features.Design) {
 		g := m.regression
 		errs := g.About(r)
 		for i, h := range m.root.variances(r.Phi) {

@@ -227,7 +227,7 @@ type losses struct {
 
 func (l *losses) temperature(g *features.Regression, factor *cholesky.Factor) (beta, loss float64) {
 	parallel.Rows(len(l.labels), predictRows, func(lo, hi int) {
-		r := &features.FeatureRows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
+		r := &features.Design{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
 		for i, c := range l.labels[lo:hi] {
 			r.Y.Set(i, c, 1)
 		}

@@ -31,7 +31,7 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)
-	m.source.Each(m.rows(), m.regression.FeatureMean, x, dense.Matrix[T]{}, nil, mean, dense.Matrix[T]{}, func(rows *features.FeatureRows) {
+	m.source.Each(m.rows(), m.regression.FeatureMean, x, dense.Matrix[T]{}, nil, mean, dense.Matrix[T]{}, func(rows *features.Design) {
 		m.regression.Mean(rows)
 		for i, v := range m.root.variances(rows.Phi) {
 			g[rows.Lo+i], r[rows.Lo+i] = v+m.regression.Base, rows.Residuals[i]/m.regression.Ratio
@@ -43,7 +43,7 @@ func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []fl
 	return mean, g, r
 }
 
-func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, f func(r *features.FeatureRows)) (dense.Matrix[T], error) {
+func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, f func(r *features.Design)) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
 	}

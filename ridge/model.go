@@ -251,7 +251,7 @@ func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
 	features.CheckPoints("ridge", m.phi, x)
-	mean, sd = features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.FeatureRows) { m.posterior.predict(r, extra) })
+	mean, sd = features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Design) { m.posterior.predict(r, extra) })
 	if m.exact != nil {
 		m.Mean(mean, x)
 	}

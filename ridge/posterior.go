@@ -95,17 +95,17 @@ func (p *posterior) checkVariances() error {
 	return nil
 }
 
-func (p *posterior) predict(r *features.FeatureRows, extra float64) {
+func (p *posterior) predict(r *features.Design, extra float64) {
 	p.regression.Mean(r)
 	p.regression.Deviations(r, p.root.variances(r.Phi), extra)
 }
 
 // Rounding targets and means to T before their subtraction would lose small errors.
-func (p *posterior) leaveOut(r *features.FeatureRows) {
+func (p *posterior) leaveOut(r *features.Design) {
 	leaveOut(r, &p.regression, p.root.variances(r.Phi))
 }
 
-func leaveOut(r *features.FeatureRows, g *features.Regression, variances []float64) {
+func leaveOut(r *features.Design, g *features.Regression, variances []float64) {
 	errs := g.About(r)
 	for i, h := range variances {
 		h = (h + g.Base) * r.Weights[i]

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -68,20 +70,17 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 	return c, nil
 }
 
-// Table returns a row for each method, with the largest |Z| over all pairs of points last.
-func (c Comparison) Table() Table {
-	table := Table{
-		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),
-		Columns: []Column{
-			{Name: "method"},
-			{Name: "MSE", Format: "%.4g"}, {Name: "std. error", Format: "%.2g"},
-			{Name: "ratio", Format: "%.3f"}, {Name: "std. error", Format: "%.3f"},
-			{Name: "worst |z|", Format: "%.2f"},
-		},
-	}
+// String returns a table with a row for each method, with the largest |Z| over all pairs of points
+// last.
+func (c Comparison) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d pairs, %d draws\n", c.Pairs, c.Draws)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "method\tMSE\tstd. error\tratio\tstd. error\tworst |z|\t")
 	for _, r := range c.Methods {
 		_, z := r.Worst()
-		table.Rows = append(table.Rows, []any{r.Name, r.MSE, r.MSEStdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
+		fmt.Fprintf(w, "%s\t%.4g\t%.2g\t%.3f\t%.3f\t%.2f\t\n", r.Name, r.MSE, r.MSEStdErr, r.Ratio, r.RatioStdErr, math.Abs(z))
 	}
-	return table
+	_ = w.Flush()
+	return b.String()
 }

@@ -116,7 +116,7 @@ func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p
 		stdErr = math.Sqrt(variance / float64(draws))
 		return math.Abs(mean) / math.Hypot(stdErr, rounding), mean, stdErr
 	}
-	// rounding bounds the rounding error of a mean, as validate.Estimate.Rounding does.
+	// rounding bounds the rounding error of a mean, as validate.PairErrors.Rounding does.
 	rounding := func(i int) float64 {
 		var size float64
 		for k := range draws {

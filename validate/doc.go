@@ -6,13 +6,13 @@
 //   - CheckSymmetric: the largest |a_ij − a_ji| and its position.
 //   - Definiteness: the eigenvalues. An indefinite matrix A has a vector v with vᵀAv < 0.
 //   - CheckKernel: whether a function is finite, symmetric and positive semi-definite on given
-//     points. A fault proves that a function is no kernel, and no fault is evidence for a kernel.
+//     points. An error that names points, or the verdict Indefinite, proves that it is no kernel.
 //   - CheckOrthogonal: the largest |cos| between two rows, and these rows.
 //   - Measure draws many maps φ. For each pair of points Measure returns the mean of φ(x)ᵀφ(y), the
 //     standard error s of the mean, z = (mean − k(x, y))/s, and the mean squared error with its
 //     standard error. An unbiased map has |z| < 4 at all but one pair in 16,000. A bias b is seen
 //     with so many draws that s is well below b/4.
-//   - Compare measures several ways to draw maps at the same pairs. A Comparison has a Table.
+//   - Compare measures several ways to draw maps at the same pairs. A Comparison prints a table.
 //   - Theory returns the exact mean and mean squared error of a map if its law is known.
 //
 // Draws run on GOMAXPROCS goroutines and are summed in order: the same source gives the same

@@ -37,8 +37,8 @@ func ExampleCheckKernel() {
 	fmt.Println(good)
 	fmt.Println(bad)
 	// Output:
-	// a kernel on these points: the Gram matrix is positive definite: eigenvalues from 0.207 to 1.93, rank 3 of 3 (tolerance 1.28e-15)
-	// not a kernel: the Gram matrix is indefinite: eigenvalues from -1.86 to 0.661, rank 3 of 3 (tolerance 1.24e-15); witness v with vᵀAv = -1.86
+	// positive definite: eigenvalues from 0.207 to 1.93, rank 3 of 3 (tolerance 1.28e-15)
+	// indefinite: eigenvalues from -1.86 to 0.661, rank 3 of 3 (tolerance 1.24e-15); witness v with vᵀAv = -1.86
 }
 
 // Are orthogonal frequencies better than independent frequencies for attention? The ratio of their

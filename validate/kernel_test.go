@@ -31,14 +31,13 @@ func testKernels[T dense.Float](t *testing.T) {
 	} {
 		c, err := validate.CheckKernel(k, x)
 		require.NoError(t, err, "%v", k)
-		assert.True(t, c.OK(), "%v: %v", k, c)
-		assert.Contains(t, c.String(), "a kernel on these points: the Gram matrix is positive", "%v", k)
+		assert.Contains(t, c.String(), "positive", "%v", k)
 	}
 	c := must.Have(validate.CheckKernel(kernels.DotProduct{}, x))
-	assert.Equal(t, validate.PositiveSemidefinite, c.Spectrum.Verdict)
-	assert.Equal(t, 4, c.Spectrum.Rank)
+	assert.Equal(t, validate.PositiveSemidefinite, c.Verdict)
+	assert.Equal(t, 4, c.Rank)
 	c = must.Have(validate.CheckKernel(kernels.Gaussian{}, x))
-	assert.Equal(t, validate.PositiveDefinite, c.Spectrum.Verdict)
+	assert.Equal(t, validate.PositiveDefinite, c.Verdict)
 }
 
 func TestKernelOnKernels(t *testing.T) { densetest.Both(t, testKernels[float32], testKernels[float64]) }
@@ -66,17 +65,17 @@ func TestKernelOnImpostors(t *testing.T) {
 	} {
 		c, err := validate.CheckKernel(f, x)
 		require.NoError(t, err, name)
-		require.Equal(t, validate.NotPositive, c.Fault, name)
-		require.Len(t, c.Spectrum.Witness, 30, name)
+		require.Equal(t, validate.Indefinite, c.Verdict, name)
+		require.Len(t, c.Witness, 30, name)
 		var form float64
-		for i, v := range c.Spectrum.Witness {
-			for j, w := range c.Spectrum.Witness {
+		for i, v := range c.Witness {
+			for j, w := range c.Witness {
 				form += v * w * f(x.Row(i), x.Row(j))
 			}
 		}
 		assert.Less(t, form, 0.0, name)
-		assert.InDelta(t, c.Spectrum.QuadraticForm, form, c.Spectrum.Tolerance, name)
-		assert.Contains(t, c.String(), "not a kernel: the Gram matrix is indefinite", name)
+		assert.InDelta(t, c.QuadraticForm, form, c.Tolerance, name)
+		assert.Contains(t, c.String(), "indefinite", name)
 	}
 }
 
@@ -84,41 +83,34 @@ func TestKernelOnImpostors(t *testing.T) {
 // [0 3; 3 0], with eigenvalues ±3 and witness (1, −1)/√2.
 func TestKernelByHand(t *testing.T) {
 	c := must.Have(validate.CheckKernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3})))
-	assert.InDelta(t, -3, c.Spectrum.QuadraticForm, 1e-14)
-	assert.InDelta(t, -0.5, c.Spectrum.Witness[0]*c.Spectrum.Witness[1], 1e-15)
+	assert.InDelta(t, -3, c.QuadraticForm, 1e-14)
+	assert.InDelta(t, -0.5, c.Witness[0]*c.Witness[1], 1e-15)
 }
 
 func TestKernelNotSymmetric(t *testing.T) {
 	x := dense.Of(3, 1, []float64{1, 2, 4})
-	c := must.Have(validate.CheckKernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x))
-	assert.False(t, c.OK())
-	assert.Equal(t, validate.NotSymmetric, c.Fault)
-	assert.Equal(t, [2]int{1, 2}, [2]int{c.I, c.J})
-	assert.Equal(t, 32.0, c.Value)
-	assert.Equal(t, "not a kernel: k(x1, x2) = 32 but k(x2, x1) = 16", c.String())
+	_, err := validate.CheckKernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x)
+	assert.EqualError(t, err, "validate: not a kernel: k(x1, x2) = 32 but k(x2, x1) = 16")
 
-	// Rounding does not count as asymmetry.
-	c = must.Have(validate.CheckKernel(function(func(x, y []float64) float64 {
-		if x[0] < y[0] {
-			return math.Nextafter(x[0]*y[0], 100)
-		}
-		return x[0] * y[0]
-	}), x))
-	assert.True(t, c.OK(), "%v", c)
-	assert.NotZero(t, c.Asymmetry.Difference)
-	assert.Equal(t, 9*0x1p-52*16, c.SymmetryTolerance)
+	// Rounding does not count as asymmetry: 9·2⁻⁵²·16 is allowed, and not more.
+	product := func(wrong float64) error {
+		return must.Err(validate.CheckKernel(function(func(x, y []float64) float64 {
+			if x[0] == 1 && y[0] == 2 {
+				return 2 + wrong
+			}
+			return x[0] * y[0]
+		}), x))
+	}
+	assert.NoError(t, product(9*0x1p-52*16))
+	assert.Error(t, product(10*0x1p-52*16))
 }
 
 func TestKernelNotFinite(t *testing.T) {
 	log := function(func(x, y []float64) float64 { return math.Log(x[0] * y[0]) })
-	c := must.Have(validate.CheckKernel(log, dense.Of(3, 1, []float64{1, 2, -1})))
-	assert.Equal(t, validate.NotFinite, c.Fault)
-	assert.Equal(t, [2]int{0, 2}, [2]int{c.I, c.J})
-	assert.True(t, math.IsNaN(c.Value))
-	assert.Equal(t, "not a kernel: k(x0, x2) = NaN", c.String())
-
-	c = must.Have(validate.CheckKernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50})))
-	assert.Equal(t, "not a kernel: k(x1, x1) = +Inf", c.String())
+	_, err := validate.CheckKernel(log, dense.Of(3, 1, []float64{1, 2, -1}))
+	assert.EqualError(t, err, "validate: not a kernel: k(x0, x2) = NaN")
+	_, err = validate.CheckKernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50}))
+	assert.EqualError(t, err, "validate: not a kernel: k(x1, x1) = +Inf")
 }
 
 func TestKernelErrors(t *testing.T) {

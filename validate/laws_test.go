@@ -57,11 +57,6 @@ func softmaxOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[
 	return rff.Draw(rff.SoftmaxOptimal{Scale: 1, A: damping(d)}, w)
 }
 
-func gaussianOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	_, d := w.Shape()
-	return rff.Draw(rff.GaussianOptimal{LengthScale: 1, A: damping(d)}, w)
-}
-
 func saderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	x, y := fitPoints[T](w)
 	return rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w)
@@ -222,10 +217,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax hyperbolic/orf", haar, of[T](rff.SoftmaxHyperbolic{Scale: 1}), law{mse: mse.Hyperbolic.Haar.Softmax}, 1, nil},
 		{"softmax optimal/iid", iid, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Softmax }), 1, nil},
 		{"softmax optimal/orf", haar, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Softmax }), 1, nil},
-		{"gaussian hyperbolic/iid", iid, of[T](rff.GaussianHyperbolic{LengthScale: 1}), law{mse: mse.Hyperbolic.IID.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/orf", haar, of[T](rff.GaussianHyperbolic{LengthScale: 1}), law{mse: mse.Hyperbolic.Haar.Gaussian}, 1, nil},
-		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Gaussian }), 1, nil},
-		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Gaussian }), 1, nil},
 		{"saderf/iid", iid, saderf[T], ofFit(orf.IID{}, saderf[float64]), 0.8, nil},
 		{"saderf/orf", haar, saderf[T], ofFit(orf.GramSchmidt{}, saderf[float64]), 0.8, nil},
 		{"aderf/iid", iid, aderf[T], ofFit(orf.IID{}, aderf[float64]), 0.8, nil},
@@ -249,8 +240,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Softmax }), 1, nil},
 		{"dot/simplex", simplex, of[T](rff.DotProduct{}), dot(orf.Simplex{}), 1, nil},
 		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.Simplex{FixedLength: true}), 1, nil},
-		{"gaussian hyperbolic/simplex", simplex, of[T](rff.GaussianHyperbolic{LengthScale: 1}), law{mse: mse.Hyperbolic.Simplex.Gaussian}, 1, nil},
-		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Gaussian }), 1, nil},
 		{"softmax positive/halton", with[T](orf.Halton{}), of[T](rff.SoftmaxPositive{Scale: 1}), law{}, 1, nil},
 		{"gaussian/halton", with[T](orf.Halton{}), of[T](rff.Gaussian{LengthScale: 1}), law{}, 1.5, nil},
 		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: mse.MaternIID(0.5)}, 1, nil},
@@ -278,7 +267,7 @@ var lawSizes = []size{{10, 4}, {7, 8}, {6, 16}, {6, 64}}
 var (
 	crossedMaps = []string{
 		"gaussian", "softmax trig", "softmax positive", "softmax hyperbolic",
-		"softmax optimal", "gaussian hyperbolic", "gaussian optimal",
+		"softmax optimal",
 	}
 	crossedRows = []string{"iid", "orf", "simplex"}
 )

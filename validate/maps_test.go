@@ -44,8 +44,6 @@ func mappings() []mapping {
 	x, y := sample(1), sample(2)
 	return []mapping{
 		{"gaussian", "Gaussian", rff.Gaussian{LengthScale: 1}},
-		{"gaussian", "GaussianHyperbolic", rff.GaussianHyperbolic{LengthScale: 1}},
-		{"gaussian", "GaussianOptimal", rff.GaussianOptimal{LengthScale: 1, A: -0.04}},
 		{"softmax", "SoftmaxTrig", rff.SoftmaxTrig{Scale: 1}},
 		{"softmax", "SoftmaxPositive", rff.SoftmaxPositive{Scale: 1}},
 		{"softmax", "SoftmaxHyperbolic", rff.SoftmaxHyperbolic{Scale: 1}},

@@ -22,8 +22,8 @@ import (
 // Measure and Compare call a Draw from several goroutines, and give each call its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
-// Estimate holds statistics of many random maps' estimates of the kernel at one pair of points.
-type Estimate struct {
+// PairErrors holds statistics of many random maps' estimates of the kernel at one pair of points.
+type PairErrors struct {
 	// Truth is the kernel at the pair of points, Mean the mean of the estimates of the kernel over
 	// the drawn maps, and StdErr the standard error of Mean.
 	Truth, Mean, StdErr float64
@@ -42,7 +42,7 @@ type Estimate struct {
 type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
-	Pairs  []Estimate
+	Pairs  []PairErrors
 	// MSE is the mean of squared errors of kernel estimates over all Pairs, and MSEStdErr the
 	// standard error of MSE.
 	MSE, MSEStdErr float64
@@ -57,7 +57,7 @@ type Measurement struct {
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
 // 2⁴⁰, a draw that fails or makes a map of another dimension or without Kernel, a nil draw or src,
 // and the end of ctx. Measure panics if ctx is nil. NaN or infinite features make the field Z of
-// the Estimate at the pair of points NaN or infinite.
+// the PairErrors at the pair of points NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -142,9 +142,9 @@ func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 }
 
 func (m *statistics) result(draws int, eps float64) Measurement {
-	r := Measurement{Kernel: m.kernel, Draws: draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, MSEStdErr: m.overall.stdErr()}
+	r := Measurement{Kernel: m.kernel, Draws: draws, Pairs: make([]PairErrors, len(m.truth)), MSE: m.overall.mean, MSEStdErr: m.overall.stdErr()}
 	for i, truth := range m.truth {
-		p := Estimate{
+		p := PairErrors{
 			Truth: truth, Mean: m.estimates[i].mean, StdErr: m.estimates[i].stdErr(), Rounding: 4 * eps * m.sizes[i].mean,
 			MSE: m.squares[i].mean, MSEStdErr: m.squares[i].stdErr(),
 		}

@@ -195,7 +195,7 @@ func testCompare[T dense.Float](t *testing.T) {
 	alone := must.Have(validate.Measure(t.Context(), drawWaves[T](8, 3, 1), x, y, drawCount, exprand.NewSource(3)))
 	assert.Equal(t, alone, first.Measurement, "the first method sees the same sources alone")
 
-	lines := strings.Split(strings.TrimSuffix(got.Table().String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
 	require.Len(t, lines, 5)
 	assert.Equal(t, "20 pairs, 500 draws", lines[0])
 	for _, line := range lines[2:] {

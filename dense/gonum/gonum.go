@@ -1,11 +1,9 @@
 // Package gonum converts matrices of package dense to and from matrices of gonum, without a copy
 // where layout and element type allow. It is a package of its own so that package dense does not
 // link gonum. A blas64.General needs no function: Go converts it to dense.Matrix[float64] in place.
-// The fields of a blas32.General have another order: FromBLAS32 and ToBLAS32 convert it.
 package gonum
 
 import (
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
@@ -50,25 +48,8 @@ func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	if !ok {
 		x = dense.Copy(dense.Matrix[float64]{}, m)
 	}
-	x.Stride = leading(x.Stride, x.Cols)
+	x.Stride = max(x.Stride, x.Cols) // gonum checks the stride of a matrix of one row too
 	var d mat.Dense
 	d.SetRawMatrix(blas64.General(x))
 	return &d
 }
-
-// FromBLAS32 returns x as a dense.Matrix that shares the memory of x, and panics if x is no matrix.
-func FromBLAS32(x blas32.General) dense.Matrix[float32] {
-	m := dense.Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
-	m.Check()
-	return m
-}
-
-// ToBLAS32 returns m as a blas32.General that shares the memory of m, with a stride of at least 1
-// and m.Cols, because BLAS checks the stride even of a single row.
-func ToBLAS32(m dense.Matrix[float32]) blas32.General {
-	m.Check()
-	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}
-}
-
-// gonum checks the stride of a matrix of one row too.
-func leading(stride, cols int) int { return max(stride, cols, 1) }

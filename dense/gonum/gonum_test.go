@@ -5,8 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
@@ -66,29 +64,6 @@ func TestToMat(t *testing.T) {
 	assert.Zero(t, single.At(0, 0), "float32 is copied")
 }
 
-func TestBLAS32(t *testing.T) {
-	x := blas32.General{Rows: 2, Cols: 2, Stride: 3, Data: []float32{1, 2, -1, 3, 4}}
-	m := gonum.FromBLAS32(x)
-	require.Equal(t, dense.Matrix[float32]{Rows: 2, Cols: 2, Stride: 3, Data: x.Data}, m)
-	m.Set(1, 0, 7)
-	assert.Equal(t, float32(7), x.Data[3], "from shares memory")
-	assert.Equal(t, x, gonum.ToBLAS32(m), "there and back")
-	part := gonum.ToBLAS32(m.ColRange(1, 2))
-	require.Equal(t, blas32.General{Rows: 2, Cols: 1, Stride: 3, Data: []float32{2, -1, 7, 4}}, part)
-	part.Data[3] = 9
-	assert.Equal(t, float32(9), m.At(1, 1), "to shares memory")
-
-	// With a stride of 0, which is enough for Check, Gemm would panic.
-	row := gonum.ToBLAS32(dense.Matrix[float32]{Rows: 1, Cols: 3, Data: []float32{1, 2, 3}})
-	out := gonum.ToBLAS32(dense.New[float32](1, 1))
-	blas32.Gemm(blas.NoTrans, blas.Trans, 1, row, row, 0, out)
-	assert.Equal(t, []float32{14}, out.Data)
-	for _, none := range []dense.Matrix[float32]{{}, dense.New[float32](0, 3), dense.New[float32](3, 0), m.RowRange(1, 1)} {
-		back := gonum.FromBLAS32(gonum.ToBLAS32(none))
-		assert.Equal(t, [2]int{none.Rows, none.Cols}, [2]int{back.Rows, back.Cols})
-	}
-}
-
 // rawMatrix is a mat.RawMatrixer that gonum has not made.
 type rawMatrix struct {
 	mat.Matrix
@@ -113,12 +88,9 @@ func TestMalformed(t *testing.T) {
 	} {
 		m64 := dense.Matrix[float64]{Rows: c.rows, Cols: c.cols, Stride: c.stride, Data: double}
 		m32 := dense.Matrix[float32]{Rows: c.rows, Cols: c.cols, Stride: c.stride, Data: single}
-		b32 := blas32.General{Rows: c.rows, Cols: c.cols, Stride: c.stride, Data: single}
 		assert.PanicsWithValue(t, c.want, func() { gonum.FromMat[float32](rawMatrix{raw: blas64.General(m64)}) })
 		assert.PanicsWithValue(t, c.want, func() { gonum.FromMat[float64](rawMatrix{raw: blas64.General(m64)}) })
 		assert.PanicsWithValue(t, c.want, func() { gonum.ToMat(m64) })
 		assert.PanicsWithValue(t, c.want, func() { gonum.ToMat(m32) })
-		assert.PanicsWithValue(t, c.want, func() { gonum.ToBLAS32(m32) })
-		assert.PanicsWithValue(t, c.want, func() { gonum.FromBLAS32(b32) })
 	}
 }

@@ -19,8 +19,8 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/validate"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
@@ -121,30 +121,26 @@ func (o options) picture(rows []measurement) charts.Figure {
 
 // summary says how far laws are from measurements at all m.
 func (o options) summary(rows []measurement) string {
-	sum := validate.Table{
-		Title:   fmt.Sprintf("Mean squared error with m = d = %d frequencies: %d pairs of norm %v, %d draws, seed %d\n", o.d, o.pairs, o.norm, o.draws, o.seed),
-		Columns: []validate.Column{{Name: "map"}, {Name: nameOf(o.ensembles[0]), Format: "%.4g"}, {Name: "exact law", Format: "%.4g"}},
-	}
-	for _, e := range o.ensembles[1:] {
-		sum.Columns = append(sum.Columns, validate.Column{Name: nameOf(e), Format: "× %.3f"})
-	}
-	sum.Columns = append(sum.Columns, validate.Column{Name: "worst |z|", Format: "%.1f"})
-	known := func(v float64) any { // nil for NaN
+	var text strings.Builder
+	fmt.Fprintf(&text, "Mean squared error with m = d = %d frequencies: %d pairs of norm %v, %d draws, seed %d\n\n", o.d, o.pairs, o.norm, o.draws, o.seed)
+	names := append([]string{"map", nameOf(o.ensembles[0]), "exact law"}, namesOf(o.ensembles[1:])...)
+	sum := table.New(1, append(names, "worst |z|")...)
+	known := func(format string, v float64) string {
 		if math.IsNaN(v) {
-			return nil
+			return "—"
 		}
-		return v
+		return fmt.Sprintf(format, v)
 	}
 	lawed, worst, where := 0, 0.0, ""
 	for group := range o.each(rows) {
-		line, farthest := []any{group[0].spec}, 0.0
+		line, farthest := []string{group[0].spec}, 0.0
 		for _, r := range group {
 			switch {
 			case r.m != o.d:
 			case len(line) == 1:
-				line = append(line, known(r.MSE), known(r.law))
+				line = append(line, known("%.4g", r.MSE), known("%.4g", r.law))
 			default:
-				line = append(line, known(r.Ratio))
+				line = append(line, known("× %.3f", r.Ratio))
 			}
 			z := math.Abs(r.z())
 			if math.IsNaN(z) {
@@ -156,14 +152,16 @@ func (o options) summary(rows []measurement) string {
 				worst, where = z, fmt.Sprintf("%s, %s, m = %d", r.spec, r.Name, r.m)
 			}
 		}
-		sum.Rows = append(sum.Rows, append(line, farthest))
+		sum.Row(append(line, fmt.Sprintf("%.1f", farthest))...)
 	}
-	text := sum.String() + "\n"
+	_ = sum.Fprint(&text) // no error of a Builder
+	text.WriteByte('\n')
 	if len(o.ensembles) > 1 {
-		text += "×: the error over that of the first frequencies. "
+		text.WriteString("×: the error over that of the first frequencies. ")
 	}
 	if lawed == 0 {
-		return text + "No law is known.\n"
+		return text.String() + "No law is known.\n"
 	}
-	return text + fmt.Sprintf("%d of %d measurements have an exact law; the farthest\nfrom its law is %.1f standard errors off (%s).\n", lawed, len(rows), worst, where)
+	fmt.Fprintf(&text, "%d of %d measurements have an exact law; the farthest\nfrom its law is %.1f standard errors off (%s).\n", lawed, len(rows), worst, where)
+	return text.String()
 }

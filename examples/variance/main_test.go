@@ -62,7 +62,7 @@ func TestLawsHold(t *testing.T) {
 			assert.Less(t, r.Ratio, 1+4*r.RatioStdErr, "%s: orthogonal frequencies save", at)
 		}
 	}
-	assert.Equal(t, 144, laws)
+	assert.Equal(t, 120, laws)
 }
 
 // A run of all maps ends after a line for each: errors at m = d and their ratios, and
@@ -146,7 +146,7 @@ func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"-map cubic", "-map cubic: want some of Gaussian,GaussianHyperbolic"},
+		{"-map cubic", "-map cubic: want some of Gaussian,SoftmaxTrig"},
 		{"-frequencies IID,sparse", "-frequencies sparse: want some of IID,GramSchmidt"},
 		{"extra", "unexpected argument"},
 		{"-map DotProduct -draws 2 -d 2 -plot " + dir, "ending \"\", want a file in a folder"},

@@ -30,12 +30,13 @@ type Source[T dense.Float] interface {
 	// Each calls f for at most size rows at a time. Each copies the results of f, rounded to T,
 	// into the same rows of first and second, unless these are zero. y has the targets of the rows,
 	// or is zero. Nil weights are 1. Calls of f are concurrent.
-	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *FeatureRows))
+	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Design))
 
 	Centring(x, y dense.Matrix[T], weights []T) Centring
 }
 
-type FeatureRows struct {
+// Design holds rows of the design matrix Φ with their targets and weights.
+type Design struct {
 	Lo      int                   // index of the first row
 	Phi     dense.Matrix[float64] // φ − mean
 	Y       dense.Matrix[float64]
@@ -115,9 +116,9 @@ func subtract[T dense.Float](dst []float64, x []T, mean []float64) {
 	}
 }
 
-var rows pool.Of[FeatureRows]
+var rows pool.Of[Design]
 
-func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *FeatureRows)) {
+func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Design)) {
 	parallel.Rows(x.Rows, size, func(lo, hi int) {
 		r := rows.Get()
 		defer rows.Put(r)

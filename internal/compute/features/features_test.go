@@ -95,7 +95,7 @@ func testEach[T dense.Float](t *testing.T) {
 		for _, size := range []int{1, 7, 128} {
 			x, y, weights := draw[T](n, d, p)
 			first, second := dense.New[T](n, p), dense.New[T](n, 1)
-			f := func(r *features.FeatureRows) {
+			f := func(r *features.Design) {
 				assert.LessOrEqual(t, r.Phi.Rows, size)
 				r.First.Shape(r.Phi.Rows, p)
 				r.Second.Shape(r.Phi.Rows, 1)
@@ -114,7 +114,7 @@ func testEach[T dense.Float](t *testing.T) {
 				}
 				assert.Equal(t, x.At(i, 0)+x.At(i, 0)*x.At(i, d-1), second.At(i, 0))
 			}
-			features.New(phi).Each(size, mean, x, dense.Matrix[T]{}, nil, dense.Matrix[T]{}, second, func(r *features.FeatureRows) {
+			features.New(phi).Each(size, mean, x, dense.Matrix[T]{}, nil, dense.Matrix[T]{}, second, func(r *features.Design) {
 				r.Second.Shape(r.Phi.Rows, 1)
 				for i, w := range r.Weights {
 					r.Second.Rows(r.Phi.Rows).Set(i, 0, w)
@@ -204,7 +204,7 @@ func testRegression[T dense.Float](t *testing.T) {
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
-			mean, sd := features.Predict(source, r, x, 32, func(rows *features.FeatureRows) {
+			mean, sd := features.Predict(source, r, x, 32, func(rows *features.Design) {
 				r.Mean(rows)
 				variances := make([]float64, rows.Phi.Rows)
 				for i := range variances {

@@ -47,7 +47,7 @@ func (r *Regression) Intercepts() []float64 {
 	return b
 }
 
-func (r *Regression) Mean(rows *FeatureRows) {
+func (r *Regression) Mean(rows *Design) {
 	mean := r.About(rows)
 	for i := range mean.Rows {
 		row := mean.Row(i)
@@ -58,7 +58,7 @@ func (r *Regression) Mean(rows *FeatureRows) {
 }
 
 // About writes the means of (φ − φ̄)ᵀw into rows.First and returns them.
-func (r *Regression) About(rows *FeatureRows) dense.Matrix[float64] {
+func (r *Regression) About(rows *Design) dense.Matrix[float64] {
 	rows.First.Shape(rows.Phi.Rows, r.Weights.Cols)
 	mean := rows.First.Rows(rows.Phi.Rows)
 	matmul.Mul(1, rows.Phi, r.Weights, 0, mean)
@@ -68,7 +68,7 @@ func (r *Regression) About(rows *FeatureRows) dense.Matrix[float64] {
 // Deviations writes the standard deviations of the functions into rows.Second, for the variances of
 // (φ − φ̄)ᵀw in units of the noise. Deviations adds the prior variance of the part of the kernel
 // that the features lack, and extra times the noise.
-func (r *Regression) Deviations(rows *FeatureRows, variances []float64, extra float64) {
+func (r *Regression) Deviations(rows *Design, variances []float64, extra float64) {
 	rows.Second.Shape(rows.Phi.Rows, r.Weights.Cols)
 	sd := rows.Second.Rows(rows.Phi.Rows)
 	for i, v := range variances {
@@ -88,7 +88,7 @@ func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], siz
 	return dst
 }
 
-func Predict[T dense.Float](s Source[T], r *Regression, x dense.Matrix[T], size int, predict func(r *FeatureRows)) (mean, sd dense.Matrix[T]) {
+func Predict[T dense.Float](s Source[T], r *Regression, x dense.Matrix[T], size int, predict func(r *Design)) (mean, sd dense.Matrix[T]) {
 	mean, sd = dense.New[T](x.Rows, len(r.TargetMean)), dense.New[T](x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, mean, sd, predict)
 	return mean, sd

@@ -21,8 +21,6 @@ var both = []law{
 	{"SoftmaxHyperbolic", Hyperbolic.IID.Softmax, Hyperbolic.Haar.Softmax},
 	{"SoftmaxOptimal", Optimal(-0.3).IID.Softmax, Optimal(-0.3).Haar.Softmax},
 	{"GaussianPositive", Positive.IID.Gaussian, Positive.Haar.Gaussian},
-	{"GaussianHyperbolic", Hyperbolic.IID.Gaussian, Hyperbolic.Haar.Gaussian},
-	{"GaussianOptimal", Optimal(-0.3).IID.Gaussian, Optimal(-0.3).Haar.Gaussian},
 	{"DotProduct", DotProduct(orf.IID{}), DotProduct(orf.GramSchmidt{})},
 	{"Angular", AngularIID, AngularORF},
 	{"GaussianSimplex", Trig.IID.Gaussian, Trig.Simplex.Gaussian},

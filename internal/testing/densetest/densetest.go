@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	exprand "golang.org/x/exp/rand"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -107,22 +106,6 @@ func Filled[T dense.Float](r, c int, x T) dense.Matrix[T] {
 		m.Data[i] = x
 	}
 	return m
-}
-
-// Orthonormal returns an orthogonal d×d matrix of random directions.
-func Orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
-	q := Normal[float64](rng, d, d, 0, 1)
-	for i := range d {
-		row := q.Row(i)
-		// A second time takes away what rounding has left.
-		for range 2 {
-			for k := range i {
-				floats.AddScaled(row, -floats.Dot(row, q.Row(k)), q.Row(k))
-			}
-			floats.Scale(1/floats.Norm(row, 2), row)
-		}
-	}
-	return q
 }
 
 // Padded returns the rows of x, where every row one after a multiple of gap is padding unless gap

@@ -7,89 +7,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// stretched are points of R^d whose axes are mixed, with deviations 1 … d, around at.
-func stretched[T dense.Float](n, d int, at float64) dense.Matrix[T] {
-	x, mix := points[float64](21, n, d, 1), points[float64](22, d, d, 1)
-	var q mat.QR
-	q.Factorize(gonum.ToMat(mix))
-	var axes mat.Dense
-	q.QTo(&axes)
-	y := dense.New[T](n, d)
-	for i := range n {
-		for j := range d {
-			v := at
-			for k := range d {
-				v += axes.At(j, k) * float64(k+1) * x.At(i, k)
-			}
-			y.Set(i, j, T(v))
-		}
-	}
-	return y
-}
-
-func testPCA[T dense.Float](t *testing.T) {
-	const n, d = 300, 5
-	for _, at := range []float64{0, 1000} {
-		x := stretched[T](n, d, at)
-		// Coordinates are off by the rounding of z; means also by that of μ in float64.
-		tolerance := 100 * densetest.Roundoff[T]()
-		for _, whiten := range []bool{false, true} {
-			f := must.Have(rff.Draw[T](must.Have(rff.PCA(x, 3, whiten)), nil))
-			in, out := f.Dims()
-			assert.Equal(t, [2]int{d, 3}, [2]int{in, out})
-			z := wide(f.Transform(dense.Matrix[T]{}, x))
-			var covariance, own mat.SymDense
-			stat.CovarianceMatrix(&covariance, gonum.ToMat(z), nil)
-			stat.CovarianceMatrix(&own, gonum.ToMat(wide(x)), nil)
-			var eig mat.EigenSym
-			require.True(t, eig.Factorize(&own, false))
-			for a := range 3 {
-				variance := eig.Values(nil)[d-1-a]
-				want := 1.0
-				if !whiten {
-					want = variance
-				}
-				mean := 0.0
-				for i := range n {
-					mean += z.At(i, a) / n
-				}
-				assert.InDelta(t, 0, mean, tolerance*math.Sqrt(want)*(1+at/100), "mean of component %d at %v", a, at)
-				for b := range a {
-					assert.InDelta(t, 0, covariance.At(a, b), 30*tolerance, "components %d and %d at %v", a, b, at)
-				}
-				assert.InEpsilon(t, want, covariance.At(a, a), 30*tolerance, "component %d at %v", a, at)
-			}
-		}
-		rotation := must.Have(rff.Draw[T](must.Have(rff.PCA(x, d, false)), nil))
-		z := wide(rotation.Transform(dense.Matrix[T]{}, x))
-		for i := range 20 {
-			want := floats.Distance(wide(x).Row(i), wide(x).Row(i+1), 2)
-			assert.InDelta(t, want, floats.Distance(z.Row(i), z.Row(i+1), 2), 30*tolerance, "distances at %v", at)
-		}
-	}
-}
-
-func TestPCA(t *testing.T) {
-	densetest.Both(t, testPCA[float32], testPCA[float64])
-}
-
 // The composition is the map on what the affine map leads to.
 func testCompose[T dense.Float](t *testing.T) {
 	const n, d, r = 300, 4, 3
 	x := points[T](1, n, d, 1)
-	first := must.Have(rff.PCA(stretched[T](50, d, 3), r, true))
+	first := narrowing[T](d)
 	z := must.Have(rff.Draw[T](first, nil)).Transform(dense.Matrix[T]{}, x)
 	for name, then := range allMaps[T](t, r) {
 		f := must.Have(rff.Compose(first, then))
