@@ -124,25 +124,29 @@ func TestClusterWithoutIterations(t *testing.T) {
 	assert.Equal(t, start.Clone(), given.Centres)
 }
 
-// k-means++ draws the first centre uniformly, and the second in proportion to the squared distance:
-// among 1, 3 and 9 beside a first centre 0, the 9 has 81/91.
+// k-means++ draws the first centre in proportion to the weight, and the second in proportion to
+// weight times squared distance: among 1, 3 and 9 beside a first centre 0, the 9 has 81/91.
 func TestSeedsFollowSquaredDistances(t *testing.T) {
 	const runs = 4000
 	x := dense.Of(4, 1, []float64{0, 1, 3, 9})
-	const first, second = 0.25, 81.0 / 91
-	src := source()
-	var zeros, nines float64
-	for range runs {
-		c := must.Have(kmeans.Cluster(t.Context(), x, 2, kmeans.Options[float64]{MaxIterations: -1}, src))
-		if c.Centres.At(0, 0) == 0 {
-			zeros++
-			if c.Centres.At(1, 0) == 9 {
-				nines++
+	for _, c := range []struct {
+		weights  []float64
+		first, p float64
+	}{{nil, 0.25, 81.0 / 91}, {[]float64{30, 27, 3, 1.0 / 3}, 90.0 / 181, 1.0 / 3}} {
+		src := source()
+		var first, ninth float64
+		for range runs {
+			c := must.Have(kmeans.Cluster(t.Context(), x, 2, kmeans.Options[float64]{MaxIterations: -1, Weights: c.weights}, src))
+			if c.Centres.At(0, 0) == 0 {
+				first++
+				if c.Centres.At(1, 0) == 9 {
+					ninth++
+				}
 			}
 		}
+		assert.InDelta(t, c.first, first/runs, 4.5*math.Sqrt(0.25*0.75/runs))
+		assert.InDelta(t, c.p, ninth/first, 4.5*math.Sqrt(c.p*(1-c.p)/first))
 	}
-	assert.InDelta(t, first, zeros/runs, 4.5*math.Sqrt(first*(1-first)/runs))
-	assert.InDelta(t, second, nines/zeros, 4.5*math.Sqrt(second*(1-second)/zeros))
 }
 
 // A centre without rows takes the row that is farthest from its own centre.
@@ -183,6 +187,11 @@ func TestErrors(t *testing.T) {
 		{x, 1, options{Start: x}, source(), "Options.Start is 3×2, want 1×2"},
 		{x, 1, options{}, nil, "src is nil"},
 		{x, 2, options{Start: x.RowRange(0, 2), Sample: 2}, nil, "src is nil"},
+		{x, 1, options{Starts: -1}, source(), "Options.Starts = -1, want 0 to "},
+		{x, 3, options{Start: x, Starts: 2}, source(), "Options.Starts = 2 beside Options.Start, want at most 1"},
+		{x, 1, options{Weights: []float64{1}}, source(), "Options.Weights has 1 weights, want 3, the rows of x"},
+		{x, 1, options{Weights: []float64{1, math.NaN(), 1}}, source(), "Options.Weights[1] = NaN, want a finite number from 0 on"},
+		{x, 2, options{Weights: []float64{1, 0, 0}}, source(), "1 rows have weights above 0, want at least 2"},
 		{wrong, 1, options{}, source(), "x[1][1] = NaN, want a finite number"},
 		{x, 2, options{Start: infinite}, nil, "Options.Start[0][0] = +Inf, want a finite number"},
 	} {

@@ -15,33 +15,46 @@ import (
 
 type clustering struct {
 	ctx             context.Context
+	progress        func(iterations int) // nil for none
 	points, centres dense.Matrix[float64]
-	labels          []int // labels of the points, nil before the first assignment
+	weights         []float64 // of the points
+	labels          []int     // labels of the points, nil before the first assignment
 	// numbers of the points that are the first centres, nil if centres are given
 	seeds      []int
-	iterate    int // iterations at most
+	iterate    int // iterations of a start at most
 	iterations int // iterations that moved centres
+	passed     int // iterations of all starts
 	inertia    float64
 }
 
 // If sample is above 0, run finds the centres for that number of drawn points.
-func (s *clustering) run(k, sample int, src rand.Source) (err error) {
+func (s *clustering) run(k, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
 	}
-	all := s.points
+	all, weights := s.points, s.weights
 	var drawn []int
 	if sample > 0 && sample < all.Rows {
-		drawn = rng.Perm(all.Rows)[:sample]
-		s.points = layout.Rows(all, drawn)
-	}
-	if s.centres.Rows == 0 {
-		if s.seeds, err = s.draw(k, rng); err != nil {
-			return err
+		for _, i := range rng.Perm(all.Rows) {
+			if weights[i] > 0 && len(drawn) < sample {
+				drawn = append(drawn, i)
+			}
+		}
+		s.points, s.weights = layout.Rows(all, drawn), make([]float64, sample)
+		for i, at := range drawn {
+			s.weights[i] = weights[at]
 		}
 	}
-	mean, err := meanOf(s.ctx, all)
+	var seeds [][]int // of each start
+	for len(seeds) < starts && s.centres.Rows == 0 {
+		own, err := s.draw(k, rng)
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, own)
+	}
+	mean, err := meanOf(s.ctx, all, weights)
 	if err != nil {
 		return err
 	}
@@ -55,22 +68,45 @@ func (s *clustering) run(k, sample int, src rand.Source) (err error) {
 			return err
 		}
 	}
-	if s.seeds != nil {
-		s.centres = layout.Rows(s.points, s.seeds)
-	}
-	if s.iterations, err = s.lloyd(); err != nil {
+	if err := s.best(seeds); err != nil {
 		return err
 	}
 	if drawn != nil {
 		for i, at := range s.seeds {
 			s.seeds[i] = drawn[at]
 		}
-		s.points, s.labels = all, nil
+		s.points, s.weights, s.labels = all, weights, nil
 	}
-	if err := s.measure(); err != nil {
-		return err
+	if drawn != nil || len(seeds) < 2 { // otherwise best has measured all points
+		if err := s.measure(); err != nil {
+			return err
+		}
 	}
 	return shift(s.ctx, s.centres, mean, 1)
+}
+
+func (s *clustering) best(seeds [][]int) (err error) {
+	if seeds == nil {
+		s.iterations, err = s.lloyd()
+		return err
+	}
+	least := *s
+	for i, own := range seeds {
+		s.seeds, s.centres, s.labels = own, layout.Rows(s.points, own), nil
+		if s.iterations, err = s.lloyd(); err != nil {
+			return err
+		}
+		if len(seeds) > 1 {
+			if err := s.measure(); err != nil {
+				return err
+			}
+		}
+		if i == 0 || s.inertia < least.inertia {
+			least = *s
+		}
+	}
+	*s = least
+	return nil
 }
 
 func (s *clustering) measure() error {
@@ -80,17 +116,17 @@ func (s *clustering) measure() error {
 	s.inertia = 0
 	for lo, hi := range interrupt.Ranges(s.ctx, s.points.Rows, passRows) {
 		for i := lo; i < hi; i++ {
-			s.inertia += vecmath.SquaredDistance(s.points.Row(i), s.centres.Row(s.labels[i]))
+			s.inertia += s.weights[i] * vecmath.SquaredDistance(s.points.Row(i), s.centres.Row(s.labels[i]))
 		}
 	}
 	return s.ctx.Err()
 }
 
-func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
-	mean := make([]float64, x.Cols)
+func meanOf(ctx context.Context, x dense.Matrix[float64], weights []float64) ([]float64, error) {
+	mean, total := make([]float64, x.Cols), vecmath.Sum(weights)
 	for lo, hi := range interrupt.Ranges(ctx, x.Rows, passRows) {
 		for i := lo; i < hi; i++ {
-			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
+			vecmath.AddScaled(mean, x.Row(i), weights[i]/total)
 		}
 	}
 	return mean, ctx.Err()
@@ -106,22 +142,33 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// draw draws k points. The probability of a point is proportional to its squared distance from the
-// nearest earlier point.
+// draw draws k points. The probability of a point is proportional to its weight times its squared
+// distance from the nearest earlier point, or to its weight if all distances are 0.
 func (s *clustering) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
-	distances, seeds := slices.Repeat([]float64{math.Inf(1)}, x.Rows), []int{rng.IntN(x.Rows)}
+	distances, shares := slices.Repeat([]float64{math.Inf(1)}, x.Rows), make([]float64, x.Rows)
+	var seeds []int
+	equal := slices.Min(s.weights) == slices.Max(s.weights)
+	if equal {
+		seeds = append(seeds, rng.IntN(x.Rows))
+	} else {
+		seeds = append(seeds, proportional(s.weights, rng))
+	}
 	for len(seeds) < k {
 		last := x.Row(seeds[len(seeds)-1])
 		err := interrupt.Rows(s.ctx, x.Rows, passRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				distances[i] = min(distances[i], vecmath.SquaredDistance(x.Row(i), last))
+				shares[i] = s.weights[i] * distances[i]
 			}
 		})
 		if err != nil {
 			return nil, err
 		}
-		seeds = append(seeds, proportional(distances, rng))
+		if !equal && slices.Max(shares) == 0 {
+			copy(shares, s.weights)
+		}
+		seeds = append(seeds, proportional(shares, rng))
 	}
 	return seeds, nil
 }
@@ -156,8 +203,9 @@ func (s *clustering) lloyd() (int, error) {
 		clear(totals)
 		for lo, hi := range interrupt.Ranges(s.ctx, len(s.labels), passRows) {
 			for i, c := range s.labels[lo:hi] {
-				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), 1)
-				totals[c]++
+				w := s.weights[lo+i]
+				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), w)
+				totals[c] += w
 			}
 		}
 		for c, w := range totals {
@@ -165,6 +213,9 @@ func (s *clustering) lloyd() (int, error) {
 				copy(s.centres.Row(c), sums.Row(c))
 				vecmath.Scale(s.centres.Row(c), 1/w)
 			}
+		}
+		if s.passed++; s.progress != nil {
+			s.progress(s.passed)
 		}
 	}
 	return s.iterate, nil
@@ -200,12 +251,14 @@ func (s *clustering) assign() (bool, error) {
 	return slices.Contains(changed, true), err
 }
 
-// fill labels for each centre without points the point with the largest squared distance from its
-// own centre, which must exceed rounding, √ε of its length.
+// fill labels for each centre without points of positive weight the point with the largest weight
+// times squared distance from its own centre, which must exceed rounding, √ε of its length.
 func (s *clustering) fill() {
 	counts := make([]int, s.centres.Rows)
-	for _, c := range s.labels {
-		counts[c]++
+	for i, c := range s.labels {
+		if s.weights[i] > 0 {
+			counts[c]++
+		}
 	}
 	if !slices.Contains(counts, 0) {
 		return
@@ -215,7 +268,7 @@ func (s *clustering) fill() {
 		for i := lo; i < hi; i++ {
 			x := s.points.Row(i)
 			if q := vecmath.SquaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
-				shares[i] = q
+				shares[i] = s.weights[i] * q
 			}
 		}
 	})
