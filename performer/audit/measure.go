@@ -45,7 +45,7 @@ type Options struct {
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in
-// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If the
+// Causal, a q without rows, and shapes of q, k and v that do not fit. If the
 // context ctx ends, which Measure checks between blocks of exact rows and between approximations,
 // Measure returns the error of ctx and the Reports that are complete. Measure panics if ctx is nil.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
