@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-type Options struct{ Causal, Unnormalised bool }
+type Options struct{ Causal bool }
 
 type FeatureAttention[T dense.Float] struct {
 	Query, Key rff.Map[T]
@@ -78,9 +78,9 @@ func newOf[T dense.Float](args arguments) (*FeatureAttention[T], error) {
 	}
 	f := newFeatures(query, key)
 	o := sums.Operator[T]{
-		D: d, M: m, Features: f, Logs: f.logs, Causal: opts.Causal, Unnormalised: opts.Unnormalised,
+		D: d, M: m, Features: f, Logs: f.logs, Causal: opts.Causal,
 	}
-	if f.logs && !opts.Unnormalised && isELU(query) && isELU(key) {
+	if f.logs && isELU(query) && isELU(key) {
 		o.Direct = f
 	}
 	return &FeatureAttention[T]{Query: query, Key: key, Options: opts, Engine: sums.New(o)}, nil
@@ -88,7 +88,7 @@ func newOf[T dense.Float](args arguments) (*FeatureAttention[T], error) {
 
 func (a *FeatureAttention[T]) Describe() sequence.Description {
 	return sequence.Description{
-		Causal: a.Causal, Unnormalised: a.Unnormalised, IndependentQueries: !a.Causal, Dim: a.Engine.D,
+		Causal: a.Causal, IndependentQueries: !a.Causal, Dim: a.Engine.D,
 		Masks: true, SharesKeys: !a.Causal,
 	}
 }

@@ -23,12 +23,11 @@ type linearSums[T dense.Float] struct {
 	heads  int // of queries
 	dv     int
 	all    []*features.Accumulator[T] // of each head of keys
-	recent []scratch.Buffer[T]        // m×Width sums of single tokens; nil in float64
+	recent []scratch.Buffer[T]        // m×(dv+1) sums of single tokens; nil in float64
 	count  int                        // of single tokens
 
 	// Memory of one token, with a row for each head.
 	queries, keys, values, out scratch.Buffer[T]
-	scales                     []logscale.Scale // if unnormalised
 
 	// During a call. A piece is a head of keys.
 	dst, q, k, v dense.Matrix[T]
@@ -43,7 +42,7 @@ type saved[T dense.Float] struct {
 
 func newSumsStore[T dense.Float](o Sums[T]) (*Store[T], error) {
 	e, heads, keyHeads, dv := o.Engine, o.Heads, o.KeyHeads, o.DV
-	width := e.Width(dv)
+	width := dv + 1
 	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))
 	if err == nil {
 		err = limit.Memory[T](heads, max(scratch.Stride[T](e.M), scratch.Stride[T](width)))
@@ -55,7 +54,7 @@ func newSumsStore[T dense.Float](o Sums[T]) (*Store[T], error) {
 }
 
 func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *linearSums[T] {
-	c, width := &linearSums[T]{engine: e, heads: heads, dv: dv}, e.Width(dv)
+	c, width := &linearSums[T]{engine: e, heads: heads, dv: dv}, dv+1
 	for range keyHeads {
 		c.all = append(c.all, e.Accumulator(dv))
 	}
@@ -69,9 +68,6 @@ func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *lin
 	c.keys.Shape(keyHeads, e.M)
 	c.values.Shape(keyHeads, width)
 	c.out.Shape(heads, width)
-	if e.Unnormalised {
-		c.scales = make([]logscale.Scale, heads)
-	}
 	return c
 }
 
@@ -162,7 +158,7 @@ func (c *linearSums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
 }
 
 func (c *linearSums[T]) parameters(*Store[T]) []parameter {
-	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", c.engine.Unnormalised}}
+	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", false}}
 }
 
 func (c *linearSums[T]) marks() []float64 { return c.engine.Marks() }

@@ -3,7 +3,6 @@ package store
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 	features "github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
@@ -121,11 +120,7 @@ func (c *linearSums[T]) scaledKey(h int) []T {
 
 func (c *linearSums[T]) scaledQuery(h int) []T {
 	query := c.queries.Rows(h+1).RowRange(h, h+1)
-	var scales []logscale.Scale
-	if c.scales != nil {
-		scales = c.scales[h : h+1]
-	}
-	c.all[h/c.group()].ScaleQueries(query, scales)
+	c.all[h/c.group()].ScaleQueries(query, nil)
 	return query.Row(0)
 }
 
@@ -136,5 +131,5 @@ func (c *linearSums[T]) output(h int) []T {
 }
 
 func (c *linearSums[T]) finish(dst dense.Matrix[T]) {
-	c.engine.Finish(headRows(dst, c.heads), c.out.Rows(c.heads), c.scales)
+	c.engine.Finish(headRows(dst, c.heads), c.out.Rows(c.heads), nil)
 }
