@@ -247,7 +247,7 @@ func TestTopKOfOddTokens(t *testing.T) {
 }
 
 func testTopKOfOddTokens[T dense.Float](t *testing.T) {
-	const d, n, topK = 16, 1500, 64
+	const d, n, topK = 16, 900, 64
 	inf := T(math.Inf(1))
 	for name, c := range map[string]struct {
 		change func(k, v dense.Matrix[T])
