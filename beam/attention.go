@@ -27,9 +27,8 @@ func registerAttention[T dense.Float]() {
 // Attention has the feature map and the dimension of values for Attend and AttendPerKey.
 type Attention[T dense.Float] struct {
 	// Map is a feature map of queries and keys that performer.NewLinear and rff.Write accept.
-	Map          rff.Map[T]
-	Values       int  // dv, the dimension of values
-	Unnormalised bool // as in performer.LinearOptions
+	Map    rff.Map[T]
+	Values int // dv, the dimension of values
 }
 
 // Attend computes linear attention of queries over all keys and values: the result of
@@ -67,9 +66,8 @@ func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, s
 
 // attender makes states and computes attention. Beam stores the exported fields in the pipeline.
 type attender[T dense.Float] struct {
-	Map          []byte // file of the map
-	Values       int
-	Unnormalised bool
+	Map    []byte // file of the map
+	Values int
 
 	attention performer.Linear[T]
 }
@@ -82,7 +80,7 @@ func newAttender[T dense.Float](spec Attention[T]) attender[T] {
 	if err != nil {
 		panic(err)
 	}
-	return attender[T]{Map: file, Values: spec.Values, Unnormalised: spec.Unnormalised}
+	return attender[T]{Map: file, Values: spec.Values}
 }
 
 // Setup decodes the feature map in f; Beam calls Setup once for each copy of f on a worker.
@@ -91,7 +89,7 @@ func (f *attender[T]) Setup() error {
 	if err != nil {
 		return err
 	}
-	f.attention, err = performer.NewLinear(phi, performer.LinearOptions{Unnormalised: f.Unnormalised})
+	f.attention, err = performer.NewLinear(phi, performer.LinearOptions{})
 	return err
 }
 

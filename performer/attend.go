@@ -69,7 +69,7 @@ const (
 	ScoresAfterMatMul         // Scale·q_iᵀk_j
 	ScoresAfterSoftcap        // ScoresAfterMatMul after Softcap
 	ScoresAfterBias           // ScoresAfterSoftcap plus Bias, −Inf where a query does not see a key
-	ScoresAfterSoftmax        // exp of ScoresAfterBias, over the sum unless unnormalised
+	ScoresAfterSoftmax        // exp of ScoresAfterBias, over the sum
 )
 
 // Result has the outputs of [Attend], and on request scores and log sums of weights.

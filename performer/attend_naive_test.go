@@ -96,14 +96,10 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 					}
 					biased[j], peak = s, max(peak, s)
 				}
-				if e.Unnormalised {
-					peak, sum = 0, 1
-				} else {
-					sum = e.SinkWeight * math.Exp(-max(peak, -300)) // peak may be −Inf
-					for j, s := range biased {
-						if seen[j] {
-							sum += math.Exp(s - peak)
-						}
+				sum = e.SinkWeight * math.Exp(-max(peak, -300)) // peak may be −Inf
+				for j, s := range biased {
+					if seen[j] {
+						sum += math.Exp(s - peak)
 					}
 				}
 				out, weights := n.out.Row(b, h, i), n.weights.Row(b, h, i)
@@ -116,10 +112,8 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 				if dout.IsZero() {
 					continue
 				}
-				g, delta := dout.Row(b, h, i), 0.0
-				if !e.Unnormalised {
-					delta = dot(g, out)
-				}
+				g := dout.Row(b, h, i)
+				delta := dot(g, out)
 				n.dsinks[h] -= e.SinkWeight * math.Exp(-max(peak, -300)) / max(sum, 1e-300) * delta
 				for j, p := range weights {
 					if !seen[j] || dot(g, g) == 0 {

@@ -47,7 +47,6 @@ func attendCases() []attendCase {
 		{name: "past", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
 		{name: "lengths", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
 		{name: "lengths and a mask", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
-		{name: "unnormalised", form: performer.ExactOptions{Unnormalised: true, Softcap: 2}, heads: 2, group: 1, lq: 5, lk: 7, bias: [4]int{1, 1, 5, 7}, mask: [4]int{1, 1, 5, 7}},
 		{name: "sink", form: performer.ExactOptions{SinkWeight: 4, Softcap: 2}, heads: 4, group: 2, lq: 70, lk: 300, bias: [4]int{1, 4, 70, 300}, mask: [4]int{2, 1, 70, 300}},
 		{name: "sink and a past", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, SinkWeight: 0.5}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
 		{name: "sink and lengths", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, SinkWeight: 1}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
@@ -61,7 +60,7 @@ func attendCases() []attendCase {
 	}
 	for _, causal := range []bool{false, true} {
 		for i, n := range []int{1, 2, 63, 64, 65, 127, 128, 129, 300} {
-			o := performer.ExactOptions{Softmax: performer.Softmax{Scale: []float64{0, 0.7, -0.5}[i%3], Causal: causal}, Unnormalised: i%2 == 1}
+			o := performer.ExactOptions{Softmax: performer.Softmax{Scale: []float64{0, 0.7, -0.5}[i%3], Causal: causal}}
 			all = append(all, attendCase{name: fmt.Sprintf("%d tokens, %+v", n, o), form: o, heads: 1, group: 1, lq: n, lk: n})
 		}
 	}

@@ -16,17 +16,17 @@ import (
 // (log-)features that the maps give and to values, with bounds on their errors: sums of
 // the absolute values of all terms.
 type quadratic struct {
-	dq, dk, dv             dense.Matrix[float64]
-	sizeQ, sizeK, sizeV    dense.Matrix[float64]
-	x, y, v, g             dense.Matrix[float64] // features of queries and keys
-	peakX, peakY           []float64             // what they are relative to in log space
-	log, causal, quotients bool
+	dq, dk, dv          dense.Matrix[float64]
+	sizeQ, sizeK, sizeV dense.Matrix[float64]
+	x, y, v, g          dense.Matrix[float64] // features of queries and keys
+	peakX, peakY        []float64             // what they are relative to in log space
+	log, causal         bool
 }
 
 func newQuadratic[T dense.Float](a performer.Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
 	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
-	p := &quadratic{log: performer.InsideOf(a).Engine.Logs, causal: performer.InsideOf(a).Options.Causal, quotients: !performer.InsideOf(a).Options.Unnormalised}
+	p := &quadratic{log: performer.InsideOf(a).Engine.Logs, causal: performer.InsideOf(a).Options.Causal}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
 		p.x, p.peakX = exponentials(double(performer.InsideOf(a).Engine.Features.Queries(none, in[0])))
@@ -66,19 +66,15 @@ func (p *quadratic) query(i int) {
 		factors[j] = math.Exp(p.peakX[i] + p.peakY[j] - top)
 		slopes[j], sizes[j] = products(g, p.v.Row(j))
 	}
-	total, mean, meanSize, condition := math.Exp(-top), 0.0, 0.0, 1.0
-	if p.quotients {
-		size := 0.0
-		total = 0
-		for j := range n {
-			w, s := products(x, p.y.Row(j))
-			w, s = w*factors[j], s*factors[j]
-			total, size = total+w, size+s
-			mean, meanSize = mean+w*slopes[j], meanSize+s*sizes[j]
-		}
-		mean, meanSize = mean/total, meanSize/math.Abs(total)
-		condition = size / math.Abs(total)
+	var total, size, mean, meanSize float64
+	for j := range n {
+		w, s := products(x, p.y.Row(j))
+		w, s = w*factors[j], s*factors[j]
+		total, size = total+w, size+s
+		mean, meanSize = mean+w*slopes[j], meanSize+s*sizes[j]
 	}
+	mean, meanSize = mean/total, meanSize/math.Abs(total)
+	condition := size / math.Abs(total)
 	dq, sizeQ := p.dq.Row(i), p.sizeQ.Row(i)
 	for j := range n {
 		y, f := p.y.Row(j), factors[j]/total

@@ -151,7 +151,6 @@ type Description struct {
 	Heads, KeyHeads    int  // heads of queries, and of keys and values
 	Dim                int  // dimension of queries and keys; 0 for any
 	Causal             bool // query i sees the keys j ≤ i only, in every head
-	Unnormalised       bool // outputs are sums of values, not averages, in every head
 	IndependentQueries bool // with LeastQueries or more, output i depends on no query but i
 	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 }
@@ -361,10 +360,10 @@ func (b *batch[T]) canBackward() error {
 }
 
 func (b *batch[T]) describe() Description {
-	d := Description{Heads: b.heads, KeyHeads: b.keyHeads, Dim: b.dim, Causal: true, Unnormalised: true, IndependentQueries: true}
+	d := Description{Heads: b.heads, KeyHeads: b.keyHeads, Dim: b.dim, Causal: true, IndependentQueries: true}
 	for _, u := range b.units {
-		d.Causal, d.Unnormalised = d.Causal && u.Causal, d.Unnormalised && u.Unnormalised
-		d.IndependentQueries, d.LeastQueries = d.IndependentQueries && u.IndependentQueries, max(d.LeastQueries, u.LeastQueries)
+		d.Causal, d.IndependentQueries = d.Causal && u.Causal, d.IndependentQueries && u.IndependentQueries
+		d.LeastQueries = max(d.LeastQueries, u.LeastQueries)
 	}
 	return d
 }

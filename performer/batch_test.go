@@ -26,9 +26,9 @@ import (
 func bidirectionalForm[T dense.Float](form performer.Attention[T]) (all performer.Attention[T], causal bool) {
 	switch f := form.(type) {
 	case performer.Linear[T]:
-		return must.Have(performer.NewLinearOf(performer.InsideOf(f).Query, performer.InsideOf(f).Key, performer.LinearOptions{Unnormalised: performer.InsideOf(f).Options.Unnormalised})), performer.InsideOf(f).Options.Causal
+		return must.Have(performer.NewLinearOf(performer.InsideOf(f).Query, performer.InsideOf(f).Key, performer.LinearOptions{})), performer.InsideOf(f).Options.Causal
 	case performer.Exact[T]:
-		return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: f.Options().Scale}, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
+		return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: f.Options().Scale}})), f.Options().Causal
 	}
 	panic(fmt.Sprintf("%T", form))
 }

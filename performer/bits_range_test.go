@@ -148,9 +148,6 @@ func bitsScale[T dense.Float](t *testing.T) {
 	rng, none := rand.New(rand.NewPCG(23, 24)), dense.Matrix[T]{}
 	q, k, v := uniform[T](rng, n, heads*d, 2), uniform[T](rng, n, d, 2), uniform[T](rng, n, dv, 1)
 	for _, e := range coarseForms[T]() {
-		if e.Options().Unnormalised {
-			continue
-		}
 		e = inBits(e)
 		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, e))
 		want := b.ForwardSequences(none, q, k, v, performer.Sequences{})

@@ -19,7 +19,7 @@ func compactForms[T dense.Float]() []performer.Exact[T] {
 	for _, e := range []performer.ExactOptions{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}, {Chunk: 2}} {
 		for _, causal := range []bool{false, true} {
 			for _, o := range []performer.ExactOptions{
-				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Softmax: performer.Softmax{Scale: 0.7}, Unnormalised: true, Softcap: 1.5}, {Softmax: performer.Softmax{Scale: 0.7}, Unnormalised: true, Slope: 0.3}, {Bits: 8},
+				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Softmax: performer.Softmax{Scale: 0.7}, Softcap: 1.5}, {Softmax: performer.Softmax{Scale: 0.7}, Slope: 0.3}, {Bits: 8},
 			} {
 				o.Causal, o.Window, o.Sinks, o.Chunk = causal, e.Window, e.Sinks, e.Chunk
 				all = append(all, must.Have(performer.NewExact[T](o)))

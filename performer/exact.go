@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -28,14 +29,10 @@ type Softmax struct {
 	Causal bool
 }
 
-// ExactOptions are options of [NewExact]. The zero value of ExactOptions is bidirectional,
-// normalised attention with the scale 1/√d for queries of dimension d.
+// ExactOptions are options of [NewExact]. The zero value of ExactOptions is bidirectional
+// attention with the scale 1/√d for queries of dimension d.
 type ExactOptions struct {
 	Softmax
-
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
-	// matrix V of values, with A_ij = exp(Scale·q_iᵀk_j).
-	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
 	// ±Softcap. A Softcap that is zero or beyond the range of the type T leaves scores as they are.
@@ -121,14 +118,12 @@ type ExactOptions struct {
 // except for a copy of keys and values that are columns of wider matrices.
 //
 // The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or v. If
-// infinite or overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if
-// normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised output of the
-// query NaN.
+// infinite or overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN. A score
+// of +Inf or NaN makes the output of the query NaN.
 //
 // Backward takes three to four times as long as Forward and needs memory for three numbers per
 // query besides the gradients [Dao et al. 2022]. NaN and Inf in an argument of Backward reach every
-// gradient that depends on the argument. Unnormalised weights beyond the range of T make gradients
-// ±Inf or NaN. CanBackward returns nil.
+// gradient that depends on the argument. CanBackward returns nil.
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions
@@ -139,7 +134,7 @@ type Exact[T dense.Float] struct {
 // than 0, 3, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK
 // that is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a
 // Scale or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight
-// that is negative, not finite or not zero with Unnormalised.
+// that is negative or not finite.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -168,7 +163,7 @@ var _ sequence.Kind[float32] = exact[float32]{}
 
 func (e exact[T]) Describe() sequence.Description {
 	d := sequence.Description{
-		Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed(),
+		Causal: e.Causal, IndependentQueries: !e.Causal && !e.placed(),
 		Masks: true, Pairs: true, Sink: e.SinkWeight != 0,
 	}
 	switch {
@@ -191,7 +186,7 @@ const block = 64
 func (s Softmax) scale(d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
 
 func (o ExactOptions) scores(d int) tiles.Scores {
-	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
+	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Sink: o.SinkWeight}
 }
 
 // mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is
@@ -238,8 +233,6 @@ func check[T dense.Float](o ExactOptions) error {
 		return fmt.Errorf("performer: Softcap = %v, want at least 0", o.Softcap)
 	case !(o.SinkWeight >= 0) || math.IsInf(o.SinkWeight, 0):
 		return fmt.Errorf("performer: SinkWeight = %v, want a finite number of at least 0", o.SinkWeight)
-	case o.SinkWeight != 0 && o.Unnormalised:
-		return fmt.Errorf("performer: SinkWeight = %v with Unnormalised, want 0: a sink is in the sum of the weights", o.SinkWeight)
 	}
 	return nil
 }
@@ -382,3 +375,28 @@ func (e exact[T]) NewStore(run sequence.Run[T]) (store.TokenStore[T], error) {
 		Heads: run.Count, KeyHeads: run.KeyHeads, D: run.D, DV: run.DV,
 	})
 }
+
+// ALiBiSlopes returns the slopes of ALiBi [Press et al. 2022] for H = heads attention heads:
+// 2^(−8h/H) for h = 1 … H if H is a power of two. If heads is no power of two, the slopes for the
+// next lower power of two come first, then every other slope for the next higher power of two.
+// ALiBiSlopes panics if heads is negative or above 2²⁰.
+func ALiBiSlopes(heads int) []float64 {
+	if heads < 0 || heads > maxSlopes {
+		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))
+	}
+	if heads == 0 {
+		return nil
+	}
+	power := 1 << (bits.Len(uint(heads)) - 1)
+	slopes := make([]float64, heads)
+	for h := range slopes {
+		if h < power {
+			slopes[h] = math.Exp2(-8 * float64(h+1) / float64(power))
+		} else {
+			slopes[h] = math.Exp2(-4 * float64(2*(h-power)+1) / float64(power))
+		}
+	}
+	return slopes
+}
+
+const maxSlopes = 1 << 20

@@ -52,36 +52,32 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 	inf, nan := T(math.Inf(1)), T(math.NaN())
 	one := dense.Of(1, 1, []T{1})
 	for _, c := range []struct {
-		keys             []T
-		normal, unscaled T
+		keys []T
+		want T
 	}{
-		{[]T{-inf, -inf}, nan, 0},
-		{[]T{-inf, 0}, 2, 2},
-		{[]T{0, -inf}, 1, 1},
-		{[]T{inf, 0}, nan, inf},
-		{[]T{0, inf}, nan, inf},
-		{[]T{0, nan}, nan, nan},
-		{[]T{-1e4, -1e4}, 1.5, 0},
-		{[]T{1e4, 1e4}, 1.5, inf},
+		{[]T{-inf, -inf}, nan},
+		{[]T{-inf, 0}, 2},
+		{[]T{0, -inf}, 1},
+		{[]T{inf, 0}, nan},
+		{[]T{0, inf}, nan},
+		{[]T{0, nan}, nan},
+		{[]T{-1e4, -1e4}, 1.5},
+		{[]T{1e4, 1e4}, 1.5},
 	} {
 		k, v := dense.Of(2, 1, c.keys), dense.Of(2, 1, []T{1, 2})
 		got := must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v)
-		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.normal}), got), "keys %v: %v, want %v", c.keys, got.Data, c.normal)
-		got = must.Have(performer.NewExact[T](performer.ExactOptions{Unnormalised: true})).Forward(dense.Matrix[T]{}, one, k, v)
-		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
+		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.want}), got), "keys %v: %v, want %v", c.keys, got.Data, c.want)
 
 		weights := weightsOf(must.Have(performer.NewExact[T](performer.ExactOptions{})), one, k)
-		assert.Equal(t, c.normal != c.normal, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
+		assert.Equal(t, c.want != c.want, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
 	}
 
 	// A finite score after tiles of −Inf.
 	k, v := densetest.Filled(300, 1, -inf), densetest.Filled[T](300, 1, 7)
 	k.Data[290] = 0
 	assert.Equal(t, []T{7}, must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v).Data)
-	for _, o := range []performer.ExactOptions{{}, {Unnormalised: true}} {
-		none := must.Have(performer.NewExact[T](o)).Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
-		assert.Equal(t, []T{0, 0}, none.Data, "no keys")
-	}
+	none := must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
+	assert.Equal(t, []T{0, 0}, none.Data, "no keys")
 }
 
 func TestExactWithoutColumns(t *testing.T) {

@@ -27,7 +27,7 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 	add := func(name string, a performer.Attention[T]) { all = append(all, namedAttention[T]{name, a}) }
 	for _, bits := range []int{0, 4, 8, 16} {
 		for _, o := range []performer.ExactOptions{
-			{}, {Softmax: performer.Softmax{Scale: 0.02}, Unnormalised: true}, {Softcap: 2}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 150}, {Chunk: 1}, {Slope: 0.02}, {SinkWeight: 3},
+			{}, {Softcap: 2}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 150}, {Chunk: 1}, {Slope: 0.02}, {SinkWeight: 3},
 			{Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
 		} {
 			if bits != 0 && bits != 8 && (o.Window == 0 || o.Window == 70) != (bits%4 == 0) {
@@ -38,7 +38,7 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 		}
 	}
 	w := maptest.Frequencies[T](16, d)
-	for _, o := range []performer.LinearOptions{{Causal: true}, {Causal: true, Unnormalised: true}} {
+	for _, o := range forms[1:] {
 		add(fmt.Sprintf("softmax features %+v", o), attention[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)), o))
 		add(fmt.Sprintf("cosines %+v", o), attention[T](must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, w)), o))
 		add(fmt.Sprintf("elu+1 %+v", o), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), o))

@@ -9,15 +9,12 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// LinearOptions says whether linear attention is causal, and whether unnormalised. The zero value
-// of LinearOptions is bidirectional, normalised attention.
+// LinearOptions says whether linear attention is causal. The zero value of LinearOptions is
+// bidirectional attention. Package recurrence has causal linear attention without the division by
+// the sum of the weights.
 type LinearOptions struct {
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
 	Causal bool
-
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
-	// matrix V of values, with A_ij = φ_Q(q_i)ᵀφ_K(k_j) of the feature maps φ_Q and φ_K.
-	Unnormalised bool
 }
 
 // Linear is linear attention [Katharopoulos et al. 2020], in which query i gives key j the weight
@@ -32,12 +29,11 @@ type LinearOptions struct {
 // O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory besides dst. The matrix dst of Forward may be q, k
 // or v itself where shapes allow, or disjoint from all three.
 //
-// With feature maps that are [rff.LogMap]s a normalised output is a weighted average of values, to
-// rounding, unless the logarithm of a feature overflows the type T. With feature maps that are not
+// With feature maps that are [rff.LogMap]s an output is a weighted average of values, to rounding,
+// unless the logarithm of a feature overflows the type T. With feature maps that are not
 // [rff.LogMap]s the sum of the weights of a query, by which the output is divided, may be zero or
-// negative. If there are keys, but every weight of a query is exactly zero, the normalised output
-// is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
-// dependent output and gradient.
+// negative. If there are keys, but every weight of a query is exactly zero, the output is 0/0 =
+// NaN. NaN and Inf in q, k, v or dout reach every dependent output and gradient.
 //
 // Backward takes about three times as long as Forward, and needs memory besides the gradients that
 // does not depend on the numbers of queries and keys. Backward returns gradients with respect to q,

@@ -14,17 +14,17 @@ import (
 // negative, the sums of the absolute values of their terms. Those of causal attention are of the
 // keys that queries see.
 type pairs struct {
-	log           bool
-	weight, size  dense.Matrix[float64]
-	features      int
-	spread        float64 // of the log-features
-	unitRoundoff  float64
-	lost          float64 // greatest weight, relative to the largest, that may vanish
-	causal, plain bool
+	log          bool
+	weight, size dense.Matrix[float64]
+	features     int
+	spread       float64 // of the log-features
+	unitRoundoff float64
+	lost         float64 // greatest weight, relative to the largest, that may vanish
+	causal       bool
 }
 
 func newPairs[T dense.Float](a performer.Linear[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: performer.InsideOf(a).Engine.Logs, features: performer.InsideOf(a).M, unitRoundoff: densetest.Roundoff[T](), causal: performer.InsideOf(a).Options.Causal, plain: performer.InsideOf(a).Options.Unnormalised}
+	p := &pairs{log: performer.InsideOf(a).Engine.Logs, features: performer.InsideOf(a).M, unitRoundoff: densetest.Roundoff[T](), causal: performer.InsideOf(a).Options.Causal}
 	p.weight = dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
@@ -102,7 +102,7 @@ func sizes(m dense.Matrix[float64]) dense.Matrix[float64] {
 // attention has too few for bidirectional options.
 func (p *pairs) of(opts performer.LinearOptions) *pairs {
 	q := *p
-	q.causal, q.plain = opts.Causal, opts.Unnormalised
+	q.causal = opts.Causal
 	return &q
 }
 
@@ -209,11 +209,6 @@ func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64])
 		factor *= 2 * p.unitRoundoff
 		for c := range v.Cols {
 			sum, sumSize := sums[c], sumsOfSizes[v.Cols+c]
-			if p.plain {
-				out.Set(i, c, sum*math.Exp(shift))
-				tol.Set(i, c, factor*sumSize*math.Exp(shift))
-				continue
-			}
 			out.Set(i, c, sum/total)
 			tol.Set(i, c, factor*(sumSize+math.Abs(sum/total)*totalSize)/math.Abs(total)+lost[c])
 		}

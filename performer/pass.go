@@ -146,8 +146,6 @@ func (p *pass[T]) check() error {
 		u := &p.b.units[i]
 		const want = "want an Exact, which has scores"
 		switch {
-		case p.logSums.Cols > 0 && u.Unnormalised:
-			return fmt.Errorf("performer: LogSums for unnormalised attention, want outputs with denominators")
 		case u.Pairs:
 		case !p.bias.IsZero():
 			return fmt.Errorf("performer: Bias is %v for %s, %s", p.bias.Shape(), u.name(), want)

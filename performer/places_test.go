@@ -28,7 +28,7 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Chunk: 90})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Chunk: 256, Slope: 0.01, SinkWeight: 2})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Slope: -0.01, Window: 40, Unnormalised: true})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Slope: -0.01, Window: 40})),
 		)
 	}
 	return all
@@ -83,14 +83,10 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		want := b.Forward(none, q, k, v)
 		s, err := b.NewState(d, dv)
 		require.NoError(t, err)
-		size := 1.0
-		if e.Options().Unnormalised {
-			size = 100
-		}
 		step := func(s *performer.State[T], from, to int) {
 			t.Helper()
 			got := s.Step(none, q.RowRange(from, to), k.RowRange(from, to), v.RowRange(from, to))
-			requirePlaced(t, want.RowRange(from, to), got, size*tolerance[T](), "%s, tokens %d to %d", name, from, to)
+			requirePlaced(t, want.RowRange(from, to), got, tolerance[T](), "%s, tokens %d to %d", name, from, to)
 		}
 		step(s, 0, 1)
 		step(s, 1, 700)
@@ -113,10 +109,10 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		require.NoError(t, again.UnmarshalBinary(data), name)
 		step(again, at+1, n)
 		step(s, at+1, n)
-		requirePlaced(t, want.RowRange(n-1, n), s.Attend(none, q.RowRange(n-1, n)), size*tolerance[T](), "%s", name)
+		requirePlaced(t, want.RowRange(n-1, n), s.Attend(none, q.RowRange(n-1, n)), tolerance[T](), "%s", name)
 		two := s.Attend(none, dense.Of(2, 2*d, append(append([]T{}, q.Row(n-1)...), q.Row(n-1)...)))
-		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(0, 1), size*tolerance[T](), "%s", name)
-		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(1, 2), size*tolerance[T](), "%s", name)
+		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(0, 1), tolerance[T](), "%s", name)
+		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(1, 2), tolerance[T](), "%s", name)
 		if reach := e.Options().Window + e.Options().Chunk; reach > 0 && reach < 100 && (e.Options().Slope == 0 || e.Options().Sinks == 0) {
 			data, err := s.MarshalBinary()
 			require.NoError(t, err)
@@ -161,7 +157,6 @@ func TestExactErrors(t *testing.T) {
 		"performer: SinkWeight = -1, want a finite":        {SinkWeight: -1},
 		"performer: SinkWeight = NaN, want a finite":       {SinkWeight: math.NaN()},
 		"performer: SinkWeight = +Inf, want a finite":      {SinkWeight: math.Inf(1)},
-		"SinkWeight = 2 with Unnormalised, want 0":         {SinkWeight: 2, Unnormalised: true},
 		fmt.Sprintf("Window = %d, want", math.MaxInt):      {Window: math.MaxInt},
 		"performer: Chunk = -1, want 0 to ":                {Chunk: -1},
 		"Chunk = 4 with Window = 3 and Sinks = 0, want":    {Chunk: 4, Window: 3},

@@ -20,7 +20,7 @@ import (
 // is causal: a query sees tokens so far, and no later tokens.
 //
 // A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
-// of dimension dv, m×dv if unnormalised. In linear attention of the softmax and the Gaussian
+// of dimension dv. In linear attention of the softmax and the Gaussian
 // kernel, a key with a norm above about 10¹⁹ in float32, or 10¹⁵⁴ in float64, has the weight zero.
 //
 // A State of exact attention keeps at most 2·(d+dv) numbers for each token and head of keys of

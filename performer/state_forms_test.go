@@ -68,9 +68,9 @@ func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	w := maptest.Frequencies[T](16, d)
 	positive, trig := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, w))
 	forms := []performer.Attention[T]{
-		attention[T](positive, performer.LinearOptions{}), attention[T](positive, performer.LinearOptions{Unnormalised: true}),
+		attention[T](positive, performer.LinearOptions{}), attention[T](maptest.Positive[T](8, d), performer.LinearOptions{}),
 		attention[T](trig, performer.LinearOptions{}), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}),
-		must.Have(performer.NewExact[T](performer.ExactOptions{})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Unnormalised: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Bits: 4, Unnormalised: true})),
+		must.Have(performer.NewExact[T](performer.ExactOptions{})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Bits: 4})),
 	}
 	for i, f := range forms {
 		for _, heads := range [][2]int{{1, 1}, {3, 3}, {4, 2}, {5, 1}} {
@@ -192,8 +192,6 @@ func TestStateRefusesOtherRuns(t *testing.T) {
 	assert.EqualError(t, state(e, a, a, a).Merge(s), `performer: other with "linear attention = true", want "linear attention = false"`)
 	scaled := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}}))
 	assert.EqualError(t, s.Merge(state(a, scaled, scaled, scaled)), `performer: other with "Scale = 0.3", want "Scale = 0.5"`)
-	sums := must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true}))
-	assert.EqualError(t, s.Merge(state(a, sums, sums, sums)), `performer: other with "Unnormalised = true", want "Unnormalised = false"`)
 	assert.NoError(t, s.Merge(state(a, causalForm(e), causalForm(e), causalForm(e))), "causal or not")
 }
 

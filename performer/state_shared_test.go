@@ -17,10 +17,9 @@ import (
 // sharedForms returns a form of each kind of memory that a State has, for points of R^d.
 func sharedForms[T dense.Float](d int) map[string]performer.Attention[T] {
 	return map[string]performer.Attention[T]{
-		"exact":        must.Have(performer.NewExact[T](performer.ExactOptions{})),
-		"logarithms":   attention(maptest.Positive[T](6, d), performer.LinearOptions{}),
-		"features":     attention(reLU[T](d), performer.LinearOptions{}),
-		"unnormalised": attention(maptest.Positive[T](6, d), performer.LinearOptions{Unnormalised: true}),
+		"exact":      must.Have(performer.NewExact[T](performer.ExactOptions{})),
+		"logarithms": attention(maptest.Positive[T](6, d), performer.LinearOptions{}),
+		"features":   attention(reLU[T](d), performer.LinearOptions{}),
 	}
 }
 

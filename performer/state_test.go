@@ -146,7 +146,6 @@ func testRefusal[T dense.Float](t *testing.T) {
 		assert.EqualError(t, refuses(must.Have(performer.NewLinearOf(f[0], f[1], performer.LinearOptions{}))), differ, name)
 	}
 	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), `performer: other with "m = 16", want "m = 32"`)
-	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), `performer: other with "Unnormalised = true", want "Unnormalised = false"`)
 	trig := must.Have(rff.Draw(rff.Angular{}, maptest.Frequencies[T](32, d)))
 	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), `performer: other with "logarithms = false", want "logarithms = true"`)
 }

@@ -24,7 +24,6 @@ import (
 var topKOptions = []performer.ExactOptions{
 	{TopK: 64}, {TopK: 64, Bits: 4}, {TopK: 64, Bits: 8}, {TopK: 64, Bits: 3}, {TopK: 64, KeyBits: 16, ValueBits: 4}, {TopK: 64, Softcap: 3}, {TopK: 64, Slope: 0.01},
 	{TopK: 64, SinkWeight: 2}, {TopK: 64, Window: 400, Sinks: 7}, {TopK: 64, Bits: 8, Window: 400, Sinks: 70, Slope: 0.01}, {TopK: 64, Chunk: 300},
-	{TopK: 64, Unnormalised: true},
 }
 
 // Up to TopK + 127 tokens outputs have the bits of exact attention, and beyond they are near.
@@ -248,7 +247,7 @@ func TestTopKOfOddTokens(t *testing.T) {
 }
 
 func testTopKOfOddTokens[T dense.Float](t *testing.T) {
-	const d, n, topK = 16, 1500, 64
+	const d, n, topK = 16, 900, 64
 	inf := T(math.Inf(1))
 	for name, c := range map[string]struct {
 		change func(k, v dense.Matrix[T])

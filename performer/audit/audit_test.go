@@ -53,26 +53,24 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	made := func(opts performer.LinearOptions) performer.Attention[T] {
 		return must.Have(performer.NewLinear[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))))), opts))
 	}
-	exact := func(causal, unnormalised bool) performer.Exact[T] {
-		return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5, Causal: causal}, Unnormalised: unnormalised}))
+	exact := func(causal bool) performer.Exact[T] {
+		return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5, Causal: causal}}))
 	}
 	causal := performer.LinearOptions{Causal: true}
 	two := made(performer.LinearOptions{})
 	return map[string]auditCase[T]{
-		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
-		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
-		"causal":             {made(causal), exact(true, false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
-		"of another package": {average[T]{}, exact(false, false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
-		"heads":              {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"bidirectional":      {made(performer.LinearOptions{}), exact(false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
+		"causal":             {made(causal), exact(true), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
+		"of another package": {average[T]{}, exact(false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
+		"heads":              {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(performer.LinearOptions{}))), exact(false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"forms of heads": {
 			must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, two, two, average[T]{}, made(performer.LinearOptions{}))),
-			must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 4, KeyHeads: 2}, exact(false, false), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.2}})), exact(false, false), exact(false, false))),
+			must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 4, KeyHeads: 2}, exact(false), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.2}})), exact(false), exact(false))),
 			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4,
 		},
-		"window and sinks":     {average[T]{}, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5}, Window: 20, Sinks: 3, SinkWeight: 2})), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
-		"causal chunks":        {average[T]{}, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Chunk: 30, Slope: 0.1, Softcap: 3})), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
-		"causal heads":         {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"unnormalised, causal": {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"window and sinks": {average[T]{}, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5}, Window: 20, Sinks: 3, SinkWeight: 2})), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
+		"causal chunks":    {average[T]{}, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Chunk: 30, Slope: 0.1, Softcap: 3})), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
+		"causal heads":     {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(causal))), exact(true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 	}
 }
 
@@ -267,12 +265,12 @@ func TestAuditRefuses(t *testing.T) {
 		"audit: approximation 0 is nil": must.Err(rowsOf[float64](t, (*average[float64])(nil), exact, x, x, x, 1, options{}, densetest.Source(1))),
 		"exact is a performer.Linear[float64], want a performer.Exact": must.Err(rowsOf[float64](t, features, features, x, x, x, 1, options{}, densetest.Source(1))),
 		"exact is nil": must.Err(rowsOf[float64](t, features, nil, x, x, x, 1, options{}, densetest.Source(1))),
-		"exact has a performer.Linear[float64] for head 0, want a performer.Exact":                                        must.Err(rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))),
-		"approximation 0 has 2 heads of queries and 1 of keys, exact has 2 and 2, want the same":                          must.Err(rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2}, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))),
-		"approximation 0 has Causal = false and Unnormalised = false for head 0, exact has true and false, want the same": must.Err(rowsOf[float64](t, features, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), x, x, x, 1, options{}, densetest.Source(1))),
-		"for head 1, exact has false and true":                                                                            must.Err(rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2, KeyHeads: 1}, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))),
-		"q is 0×4, want at least one row":                                                                                 must.Err(rowsOf[float64](t, features, exact, mat(0, 4), x, x, 1, options{}, densetest.Source(1))),
-		"approximation 0 is an Output of 6×3, want 6×4":                                                                   must.Err(rowsOf[float64](t, Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, densetest.Source(1))),
+		"exact has a performer.Linear[float64] for head 0, want a performer.Exact":               must.Err(rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))),
+		"approximation 0 has 2 heads of queries and 1 of keys, exact has 2 and 2, want the same": must.Err(rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2}, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))),
+		"approximation 0 has Causal = false for head 0, exact has true, want the same":           must.Err(rowsOf[float64](t, features, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), x, x, x, 1, options{}, densetest.Source(1))),
+		"for head 1, exact has true":                                            must.Err(rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2, KeyHeads: 1}, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))),
+		"q is 0×4, want at least one row":                                       must.Err(rowsOf[float64](t, features, exact, mat(0, 4), x, x, 1, options{}, densetest.Source(1))),
+		"approximation 0 is an Output of 6×3, want 6×4":                         must.Err(rowsOf[float64](t, Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, densetest.Source(1))),
 		"k is 6×4, v is 5×4":                                                    must.Err(rowsOf[float64](t, features, exact, x, x, mat(5, 4), 1, options{}, densetest.Source(1))),
 		"q is 6×3, k is 6×4":                                                    must.Err(rowsOf[float64](t, features, exact, mat(6, 3), x, x, 1, options{}, densetest.Source(1))),
 		"q is 6×5, but approximation 0 takes points of R^4":                     must.Err(rowsOf[float64](t, features, exact, mat(6, 5), mat(6, 5), x, 1, options{}, densetest.Source(1))),

@@ -15,7 +15,7 @@ type Choice[T dense.Float] struct {
 	// Attention serves later calls with queries and keys distributed like those given to Choose.
 	Attention performer.Attention[T]
 
-	// Name describes Attention, for example "256 positive features" or "exact attention".
+	// Name describes Attention, for example "8 bits" or "exact attention".
 	Name string
 
 	// Exact reports whether the chosen attention is exact attention.
@@ -57,8 +57,8 @@ type Trial struct {
 
 // String returns the choice in one line, for example
 //
-//	256 positive features: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
-//	exact attention: nothing cheaper is known to be within 1 % (best: 1024 positive features, …); …
+//	8 bits: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
+//	exact attention: nothing cheaper is known to be within 1 % (best: 8 bits, …); …
 func (c Choice[T]) String() string {
 	var s strings.Builder
 	s.WriteString(c.Name + ": ")

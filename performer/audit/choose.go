@@ -62,10 +62,8 @@ func sampledRows(rows int, budget float64, sweeps bool) int {
 // and v (Lk×dv) are the queries, keys and values of one head. For several heads, call Choose for
 // each head and make a performer.Batch of the chosen attention of each.
 //
-// Choose tries attention over some blocks of keys (package blocks) and then, the cheapest first,
-// exact attention in 8 bits, and linear attention with trigonometric features and with positive
-// features fitted to queries and keys (rff.SDERF), in several sizes. Choose accepts an
-// approximation if a new random sample of rows shows with the given Confidence an error within the
+// Choose tries attention over some blocks of keys (package blocks), and then exact attention in 8
+// bits. Choose accepts an approximation if a new random sample of rows shows with the given Confidence an error within the
 // tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors.
 //
 // A search that finds no approximation within the tolerance costs at most the Budget, for any

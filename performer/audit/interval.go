@@ -76,20 +76,16 @@ func errorOf(heads ...[]deviation) estimate {
 		var sum, weights float64
 		for i, d := range rows {
 			excess[i] = square(d.distance, distance, d.chance) - y/x*square(d.size, size, d.chance)
-			w := 1 - d.chance/d.first
+			w := 1 - d.chance
 			sum += w * excess[i]
 			weights += w
 		}
 		n := float64(len(rows))
 		for i, d := range rows {
-			// The approximate variance [Hájek 1964], or that of both draws if the rows were drawn
-			// from other drawn rows [Särndal et al. 1992, section 9.3]. Rows with the probability 1
-			// have none.
-			second := d.chance / d.first
-			if second < 1 && n > 1 {
-				variance += (1 - second) * math.Pow(excess[i]-sum/weights, 2) * n / (n - 1)
+			// The approximate variance [Hájek 1964]. Rows with the probability 1 have none.
+			if d.chance < 1 && n > 1 {
+				variance += (1 - d.chance) * math.Pow(excess[i]-sum/weights, 2) * n / (n - 1)
 			}
-			variance += second * (1 - d.first) * excess[i] * excess[i]
 			squares += excess[i] * excess[i]
 			cubes += excess[i] * excess[i] * excess[i]
 		}

@@ -3,38 +3,29 @@ package audit
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // kind is a kind of attention, in several sizes. The error falls and the cost grows with the size.
 type kind[T dense.Float] struct {
 	name  string
-	sizes []int // ascending; nil means 32, 64, 128, …
+	sizes []int // ascending
 
-	title func(size int) string
+	title  func(size int) string
+	create func(s performer.Softmax, size int) (performer.Attention[T], error)
 
-	// create makes attention of a size for the queries q (Lq×d) and the keys k (Lk×d).
-	create func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
-
-	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
-	// predicts the time of create; nil means no time.
-	cost, preparation func(c callSizes) float64
-
-	// fixed says that the attention does not depend on random numbers, so that two draws are equal.
-	fixed bool
+	// cost predicts the time of a call, in multiply-adds of T that take as long.
+	cost func(c callSizes) float64
 
 	// sweep returns some rows of outputs of attention that create has made in all sizes, and the
 	// numbers of scored keys of each size and row. nil means that sizes are tried one after
-	// another. Attention with a sweep is fixed.
+	// another.
 	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
@@ -49,43 +40,17 @@ type callSizes struct {
 	scored        float64 // keys that a query scores on average; 0 means not known
 }
 
-func shape[T dense.Float](c callSizes) cost.Shape {
-	return cost.Shape{
-		Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Features: c.size, Projected: true, Causal: c.causal,
-		ElementSize: simd.Size[T](),
-	}
-}
-
 func exactCost[T dense.Float](c callSizes) float64 {
-	s := shape[T](c)
+	s := cost.Shape{Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Causal: c.causal, ElementSize: simd.Size[T]()}
 	return s.Work(s.Exact())
 }
 
 func allKinds[T dense.Float]() []kind[T] {
 	return []kind[T]{
 		blockKind[T](),
-		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+		{name: "bits", sizes: []int{8}, create: func(s performer.Softmax, size int) (performer.Attention[T], error) {
 			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
 		}, cost: bitCost[T]},
-		{name: "trigonometric features", preparation: drawCost, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(s, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
-				return rff.SoftmaxTrig{Scale: scale}, nil
-			})
-		}, cost: func(c callSizes) float64 {
-			// A projection has two features.
-			s := shape[T](c)
-			one := s.Linear()
-			s.Projected = false
-			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
-		}},
-		{name: "positive features", preparation: func(c callSizes) float64 { return drawCost(c) + fitCost(c) }, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(s, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
-				return rff.FitSDERF(q, k, scale)
-			})
-		}, cost: func(c callSizes) float64 {
-			s := shape[T](c)
-			return s.Work(s.Linear())
-		}},
 	}
 }
 
@@ -112,9 +77,9 @@ func blockKind[T dense.Float]() kind[T] {
 		sizes, thresholds = append(sizes, len(sizes)), append(thresholds, x)
 	}
 	return kind[T]{
-		name: "blocks of keys", sizes: sizes, fixed: true,
+		name: "blocks of keys", sizes: sizes,
 		title: func(size int) string { return fmt.Sprintf("blocks of keys with threshold %.2g", thresholds[size]) },
-		create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+		create: func(s performer.Softmax, size int) (performer.Attention[T], error) {
 			return blocks.New[T](blocks.Options{Softmax: s, EightBits: true, Threshold: thresholds[size]})
 		},
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
@@ -140,60 +105,4 @@ func blockCost[T dense.Float](c callSizes, threshold float64) float64 {
 	}
 	queries := min(2*float64(c.queries), all) // a few queries of a block take the time of more
 	return perKey*float64(c.keys) + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/all)
-}
-
-func drawCost(c callSizes) float64 {
-	d := float64(c.dim)
-	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
-}
-
-func fitCost(c callSizes) float64 {
-	d := float64(c.dim)
-	return 8*float64(min(c.queries, fitRows)+min(c.keys, fitRows))*d*d + 1000*d*d*d
-}
-
-const (
-	fitRows       = 4096 // the most rows for means and for the fit of a map
-	causalFitRows = 1024 // the first tokens, for causal attention
-)
-
-func newFeatures[T dense.Float](s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
-	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
-	if err != nil {
-		return nil, err
-	}
-	queries, b, err := rff.SubtractMean(fitSample(q, s.Causal))
-	if err != nil {
-		return nil, err
-	}
-	keys, c, err := rff.SubtractMean(fitSample(k, s.Causal))
-	if err != nil {
-		return nil, err
-	}
-	spec, err := fit(queries, keys, scaleOf(s, q.Cols))
-	if err != nil {
-		return nil, err
-	}
-	inner, err := rff.Draw(spec, w)
-	if err != nil {
-		return nil, err
-	}
-	phi, err := rff.Centred(inner, b, c)
-	if err != nil {
-		return nil, err
-	}
-	return performer.NewLinear(phi, performer.LinearOptions{Causal: s.Causal})
-}
-
-// fitSample returns the rows of x that maps are fitted to: the first rows for causal attention,
-// rows at equal distances otherwise.
-func fitSample[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
-	if causal {
-		return x.RowRange(0, min(x.Rows, causalFitRows))
-	}
-	step := (x.Rows + fitRows - 1) / fitRows
-	if step <= 1 {
-		return x
-	}
-	return dense.Matrix[T]{Rows: (x.Rows + step - 1) / step, Cols: x.Cols, Data: x.Data, Stride: x.Stride * step}
 }

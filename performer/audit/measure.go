@@ -45,7 +45,7 @@ type Options struct {
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in
-// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If the
+// Causal, a q without rows, and shapes of q, k and v that do not fit. If the
 // context ctx ends, which Measure checks between blocks of exact rows and between approximations,
 // Measure returns the error of ctx and the Reports that are complete. Measure panics if ctx is nil.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
@@ -156,4 +156,20 @@ func contextError(ctx context.Context) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
+}
+
+// Output is a matrix of known outputs in the place of an attention, such as outputs of other
+// software whose error [Measure] measures: Forward returns the matrix, whatever the arguments are.
+type Output[T dense.Float] dense.Matrix[T]
+
+// Forward returns the outputs o without a copy if dst is the zero Matrix, and otherwise copies o to
+// dst and returns dst. Forward panics unless o and q have equally many rows.
+func (o Output[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	if o.Rows != q.Rows {
+		panic(fmt.Sprintf("audit: the Output is %d×%d, q is %d×%d, want as many rows", o.Rows, o.Cols, q.Rows, q.Cols))
+	}
+	if dst.Rows == 0 && dst.Data == nil {
+		return dense.Matrix[T](o)
+	}
+	return dense.Copy(dst, dense.Matrix[T](o))
 }

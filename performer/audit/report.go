@@ -43,9 +43,8 @@ type Report struct {
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the
 	// keys that it sees, estimated from the sampled rows. With equal weights the output of a query
-	// is the average of the values that the query sees, or the sum if exact attention is
-	// unnormalised. If Error is not well below Average, the approximation is hardly better than
-	// equal weights of all keys.
+	// is the average of the values that the query sees. If Error is not well below Average, the
+	// approximation is hardly better than equal weights of all keys.
 	Average float64
 
 	// Rows is the number of sampled rows, and Of the number of all rows, of all heads together.

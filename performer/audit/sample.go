@@ -30,7 +30,6 @@ type headSample[T dense.Float] struct {
 	weights []float64       // of all rows of q, for draws
 	rows    []int           // sampled rows of q, ascending
 	chances []float64       // the probabilities of the sampled rows
-	firsts  []float64       // the probabilities of the first of two draws, or nil
 	least   []float64       // lower bounds of the probabilities of all rows of q, ascending
 	exact   dense.Matrix[T] // exact outputs of the sampled rows
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
@@ -56,15 +55,10 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rn
 }
 
 func (h *headSample[T]) draw(n int, rng *rand.Rand) *headSample[T] {
-	at, chances := draw(h.weights, n, rng)
-	return h.at(at, pick(chances, at), nil, chances)
-}
-
-// at returns a sample of given rows of the same head, without outputs. at sorts least.
-func (h *headSample[T]) at(rows []int, chances, firsts, least []float64) *headSample[T] {
+	rows, least := draw(h.weights, n, rng)
 	one := *h
+	one.rows, one.chances, one.least = rows, pick(least, rows), least
 	slices.Sort(least)
-	one.rows, one.chances, one.firsts, one.least = rows, chances, firsts, least
 	one.exact, one.average = dense.New[T](len(rows), h.v.Cols), dense.New[T](len(rows), h.v.Cols)
 	return &one
 }
@@ -104,7 +98,7 @@ func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
 
 func (b headRows[T]) attend() {
 	o := b.options
-	scores := tiles.Scores{Scale: scaleOf(o.Softmax, b.q.Cols), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
+	scores := tiles.Scores{Scale: scaleOf(o.Softmax, b.q.Cols), Softcap: o.Softcap, Sink: o.SinkWeight}
 	b.weigh(b.exact, scores, o.Slope)
 }
 
@@ -121,7 +115,7 @@ func scaleOf(s performer.Softmax, d int) float64 { return cmp.Or(s.Scale, 1/math
 func (h *headSample[T]) attendEqually() {
 	if h.options.Window != 0 || h.options.Chunk != 0 {
 		for from := 0; from < len(h.rows); from += blockRows {
-			headRows[T]{h, from, min(from+blockRows, len(h.rows))}.weigh(h.average, tiles.Scores{Unnormalised: h.options.Unnormalised}, 0)
+			headRows[T]{h, from, min(from+blockRows, len(h.rows))}.weigh(h.average, tiles.Scores{}, 0)
 		}
 		return
 	}
@@ -136,12 +130,8 @@ func (h *headSample[T]) attendEqually() {
 				sums[j] += float64(y)
 			}
 		}
-		divisor := float64(max(keys, 1))
-		if h.options.Unnormalised {
-			divisor = 1
-		}
 		for j, sum := range sums {
-			h.average.Row(i)[j] = T(sum / divisor)
+			h.average.Row(i)[j] = T(sum / float64(max(keys, 1)))
 		}
 	}
 }
@@ -157,7 +147,6 @@ func pick[E any](x []E, at []int) []E {
 type deviation struct {
 	distance, size float64
 	chance         float64 // the probability that a sample has the row
-	first          float64 // the probability that the first of two draws has the row, or 1
 }
 
 // relative returns distance/size: 0 if the distance is 0, +Inf if the row is not finite.
@@ -185,7 +174,7 @@ func deviations[T dense.Float](out, exact dense.Matrix[T]) []deviation {
 			truth[j] = float64(x)
 			difference[j] = float64(row[j]) - truth[j]
 		}
-		rows[i] = deviation{distance: floats.Norm(difference, 2), size: floats.Norm(truth, 2), chance: 1, first: 1}
+		rows[i] = deviation{distance: floats.Norm(difference, 2), size: floats.Norm(truth, 2), chance: 1}
 	}
 	return rows
 }
@@ -194,9 +183,6 @@ func (h *headSample[T]) deviations(out dense.Matrix[T]) []deviation {
 	rows := deviations(out, h.exact)
 	for i := range rows {
 		rows[i].chance = h.chances[i]
-		if h.firsts != nil {
-			rows[i].first = h.firsts[i]
-		}
 	}
 	return rows
 }

@@ -51,6 +51,16 @@ type toleranceSearch[T dense.Float] struct {
 	trials                   []Trial
 }
 
+type ladder[T dense.Float] struct {
+	kind[T]
+	work   []float64 // the cost of a call of each size
+	next   int       // the index of the next size
+	whole  bool      // the attention computes all of its outputs
+	scored []float64 // scored keys of a query with each size, after a sweep
+}
+
+func (l *ladder[T]) drop() { l.next = len(l.sizes) }
+
 // passed is an approximation within the tolerance.
 type passed[T dense.Float] struct {
 	choice Choice[T]
@@ -65,17 +75,9 @@ func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts Choos
 	s.budget, s.spent = opts.Budget*s.exactWork, s.rowsWork()
 	for _, k := range kinds {
 		l := &ladder[T]{kind: k, whole: head.options.Causal && k.sweep == nil}
-		for i := 0; i < len(k.sizes) || k.sizes == nil && i < 32; i++ {
-			if k.sizes == nil {
-				l.sizes = append(l.sizes, firstSize<<i)
-			}
-			l.work = append(l.work, k.cost(s.call(l.sizes[i])))
-			if k.sweep == nil && !s.affordable(l, i, 1) {
-				l.work = l.work[:i]
-				break
-			}
+		for _, size := range k.sizes {
+			l.work = append(l.work, k.cost(s.call(size)))
 		}
-		l.sizes = l.sizes[:len(l.work)]
 		s.ladder = append(s.ladder, l)
 	}
 	return s
@@ -184,24 +186,19 @@ func (s *toleranceSearch[T]) cheapest() *ladder[T] {
 // affordable reports whether a trial of size i is affordable: the search then has spent no more
 // than a share of the budget, and a test is affordable.
 func (s *toleranceSearch[T]) affordable(l *ladder[T], i int, share float64) bool {
-	trial, compared := 0.0, 0
-	if l.sweep == nil {
-		trial = s.preparationWork(l, i) + s.partWork(l, i, len(s.head.rows))
-		if !l.fixed {
-			compared = s.minCompared()
-		}
-	} else {
+	trial := s.partWork(l, i, len(s.head.rows))
+	if l.sweep != nil {
 		trial = s.partWork(l, len(l.sizes)-1, (1+sweptTests)*len(s.head.rows))
 	}
-	return s.cost()+trial <= share*s.budget && s.within(l, i, trial+s.testWork(l, i, compared), s.budget)
+	return s.cost()+trial <= share*s.budget && s.within(l, i, trial+s.testWork(l, i))
 }
 
 // within reports whether the search keeps to the budget with additional work for size i, and
 // whether the attention can save more than the search costs, and more than the work against the
 // chosen attention.
-func (s *toleranceSearch[T]) within(l *ladder[T], i int, work, budget float64) bool {
+func (s *toleranceSearch[T]) within(l *ladder[T], i int, work float64) bool {
 	calls, spent := float64(s.Calls), s.cost()+work
-	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
+	return l.work[i] < s.exactWork && spent <= s.budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
 }
 
 // cost returns the cost of the search until now. The cost is the predicted cost, or the time unless
@@ -226,41 +223,25 @@ func (s *toleranceSearch[T]) partWork(l *ladder[T], i, queries int) float64 {
 	return min(l.cost(c), l.work[i])
 }
 
-func (s *toleranceSearch[T]) preparationWork(l *ladder[T], i int) float64 {
-	if l.preparation == nil {
-		return 0
-	}
-	return l.preparation(s.call(l.sizes[i]))
-}
-
-// testWork returns the cost of a test of size i that compares two draws in a number of rows, or of
-// a test without a comparison if the number is 0. The trial has computed all outputs of whole
-// attention, and a sweep has outputs for a test without a comparison.
-func (s *toleranceSearch[T]) testWork(l *ladder[T], i, compared int) float64 {
-	w, calls := s.rowsWork(), 2.0
-	if compared == 0 && s.seesAll() {
+// testWork returns the cost of a test of size i. The trial has computed all outputs of whole
+// attention, and a sweep has outputs for a test.
+func (s *toleranceSearch[T]) testWork(l *ladder[T], i int) float64 {
+	w := s.rowsWork()
+	if s.seesAll() {
 		w = 0
 	}
-	switch {
-	case compared == 0 && (l.whole || l.sweep != nil):
-		return w
-	case compared == 0:
-		return w + s.partWork(l, i, len(s.head.rows))
-	case l.whole:
-		calls = 1
+	if !l.whole && l.sweep == nil {
+		w += s.partWork(l, i, len(s.head.rows))
 	}
-	return w + s.preparationWork(l, i) + calls*s.partWork(l, i, compared)
+	return w
 }
-
-func (s *toleranceSearch[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
 
 // try tries the next size, or all sizes with a sweep, and sets c if the attention passes.
 func (s *toleranceSearch[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
-	h, size := s.head, l.sizes[l.next]
-	seed := [2]uint64{s.rng.Uint64(), s.rng.Uint64()}
+	h := s.head
 	s.trials = append(s.trials, Trial{Name: s.title(l), Error: math.Inf(1), Cost: l.work[l.next] / s.exactWork})
 	t := &s.trials[len(s.trials)-1]
-	a, err := s.create(l, seed)
+	a, err := s.create(l)
 	if err != nil {
 		t.Err = fmt.Errorf("audit: %s: %w", t.Name, err)
 		l.drop()
@@ -269,8 +250,8 @@ func (s *toleranceSearch[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]
 	if l.sweep != nil {
 		return s.trySweep(ctx, l, a, t, c)
 	}
-	l.whole = l.whole || !s.answersRows(a)
-	s.spent += s.preparationWork(l, l.next) + s.partWork(l, l.next, len(h.rows))
+	l.whole = l.whole || !descriptionOf(a).IndependentQueries
+	s.spent += s.partWork(l, l.next, len(h.rows))
 	var whole, sampled dense.Matrix[T]
 	if l.whole {
 		whole = s.forward(a, nil)
@@ -286,7 +267,7 @@ func (s *toleranceSearch[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]
 			return err
 		}
 	}
-	l.climb(size, t.Error, s.tolerance)
+	l.next++
 	return nil
 }
 
@@ -323,13 +304,13 @@ func (s *toleranceSearch[T]) trySweep(ctx context.Context, l *ladder[T], a perfo
 		l.next = min(next, last)
 		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errorAt(l.next).error
 		s.near = s.near || t.Error <= nearTolerances*s.tolerance
-		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.testWork(l, next, 0), s.budget) {
+		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.testWork(l, next)) {
 			break
 		}
 		o := outputs[T]{rows: spare[0], out: layout.Rows(outs[next], places(rows, spare[0].rows))}
 		spare = spare[1:]
 		var err error
-		if o.attention, err = s.create(l, [2]uint64{}); err != nil {
+		if o.attention, err = s.create(l); err != nil {
 			return err
 		}
 		bound, err := s.test(ctx, l, o, t, c)
@@ -345,8 +326,8 @@ func (s *toleranceSearch[T]) trySweep(ctx context.Context, l *ladder[T], a perfo
 	return nil
 }
 
-// seesAll reports whether the choosing rows are all rows. The errors of attention without random
-// numbers then are known.
+// seesAll reports whether the choosing rows are all rows. The errors of approximations then are
+// known.
 func (s *toleranceSearch[T]) seesAll() bool { return len(s.head.rows) == s.head.q.Rows }
 
 // testRows returns new rows for a test, or the choosing rows if these are all rows.
@@ -378,13 +359,8 @@ func (s *toleranceSearch[T]) title(l *ladder[T]) string {
 	return fmt.Sprintf("%d %s", l.sizes[l.next], l.name)
 }
 
-func (s *toleranceSearch[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T], error) {
-	h := s.head
-	return l.create(h.options.Softmax, h.q, h.k, l.sizes[l.next], rand.NewPCG(seed[0], seed[1]))
-}
-
-func (s *toleranceSearch[T]) answersRows(a performer.Attention[T]) bool {
-	return descriptionOf(a).IndependentQueries
+func (s *toleranceSearch[T]) create(l *ladder[T]) (performer.Attention[T], error) {
+	return l.create(s.head.options.Softmax, l.sizes[l.next])
 }
 
 func (s *toleranceSearch[T]) forward(a performer.Attention[T], rows []int) dense.Matrix[T] {
@@ -394,4 +370,42 @@ func (s *toleranceSearch[T]) forward(a performer.Attention[T], rows []int) dense
 	}
 	q := layout.Rows(h.q, repeated(rows, min(descriptionOf(a).LeastQueries, h.q.Rows)))
 	return a.Forward(dense.Matrix[T]{}, q, h.k, h.v).RowRange(0, len(rows))
+}
+
+type outputs[T dense.Float] struct {
+	attention performer.Attention[T]
+	whole     dense.Matrix[T] // all outputs, or zero
+
+	rows *headSample[T]  // test rows, or nil
+	out  dense.Matrix[T] // the outputs of the test rows
+}
+
+// test tests attention of the next size on unused rows, and sets c if the upper bound of the error
+// is within the tolerance.
+func (s *toleranceSearch[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Trial, c *Choice[T]) (bound float64, err error) {
+	s.tests++
+	t.Tested = true
+	s.spent += s.testWork(l, l.next)
+	if o.rows == nil {
+		o.rows = s.testRows()
+		if l.whole {
+			o.out = layout.Rows(o.whole, o.rows.rows)
+		} else {
+			o.out = s.forward(o.attention, o.rows.rows)
+		}
+	}
+	if o.rows != s.head {
+		if err := attend(ctx, []*headSample[T]{o.rows}); err != nil {
+			return 0, err
+		}
+	}
+	bound = errorOf(o.rows.deviations(o.out)).above(s.testedAt(s.tests))
+	if bound <= s.tolerance {
+		c.Attention, c.Name, c.Exact = o.attention, s.title(l), false
+		o.rows.attendEqually()
+		c.Report = report([]*headSample[T]{o.rows}, []dense.Matrix[T]{o.out}, s.Confidence)
+		s.best = l.work[l.next]
+		s.passed = append(s.passed, passed[T]{*c, l, len(s.trials) - 1, s.best})
+	}
+	return bound, nil
 }

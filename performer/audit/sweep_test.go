@@ -75,7 +75,7 @@ func TestAbove(t *testing.T) {
 		rng := rand.New(densetest.Source(720))
 		rows := make([]deviation, n)
 		for i := range rows {
-			rows[i] = deviation{draw(rng), math.Exp(0.3 * rng.NormFloat64()), 1, 1}
+			rows[i] = deviation{draw(rng), math.Exp(0.3 * rng.NormFloat64()), 1}
 		}
 		want := errorOf(rows).error
 		above, below := 0, 0

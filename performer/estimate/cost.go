@@ -32,7 +32,7 @@ type estimateCost struct {
 }
 
 func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
-	s := cost.Shape{Queries: q.Rows, Keys: k.Rows, Dim: q.Cols, Values: v.Cols, Projected: true, Causal: u.opts.Causal, ElementSize: simd.Size[T]()}
+	s := cost.Shape{Queries: q.Rows, Keys: k.Rows, Dim: q.Cols, Values: v.Cols, Causal: u.opts.Causal, ElementSize: simd.Size[T]()}
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
 }
 
@@ -49,7 +49,7 @@ func (c estimateCost) rounds(n int) float64 {
 	if s.Causal {
 		queries /= 2 // a query sees half of the keys on average
 	}
-	one := cost.Shape{Keys: s.Keys, Dim: s.Dim, Values: s.Values, Features: distributions * pilotSamples, Projected: true, ElementSize: 8}
+	one := cost.Shape{Keys: s.Keys, Dim: s.Dim, Values: s.Values, Features: distributions * pilotSamples, ElementSize: 8}
 	// The features of a pilot are float64: multiply-adds take twice as long.
 	return float64(n) * queries * pilotSlow * one.Work(one.Linear()) * 8 / float64(s.ElementSize)
 }

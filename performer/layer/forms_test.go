@@ -18,16 +18,12 @@ func exactBatch[T dense.Float](heads, keyHeads int) performer.Batch[T] {
 	return batch[T](heads, keyHeads, must.Have(performer.NewExact[T](performer.ExactOptions{})))
 }
 
-// everyForm returns linear and exact attention, normalised or not, causal or not, with positive
-// features and elu+1.
+// everyForm returns linear and exact attention, causal or not, with positive features and elu+1.
 func everyForm[T dense.Float](d int) []performer.Attention[T] {
 	var all []performer.Attention[T]
 	for _, causal := range []bool{false, true} {
-		for _, unnormalised := range []bool{false, true} {
-			o := performer.LinearOptions{Causal: causal, Unnormalised: unnormalised}
-			all = append(all, must.Have(performer.NewLinear(maptest.Positive[T](32, d), o)),
-				must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Unnormalised: unnormalised})))
-		}
+		all = append(all, must.Have(performer.NewLinear(maptest.Positive[T](32, d), performer.LinearOptions{Causal: causal})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})))
 		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Window: 3, Sinks: 2, Slope: 0.1})))
 		all = append(all, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: causal})))
 	}

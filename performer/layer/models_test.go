@@ -45,6 +45,9 @@ func ramp(n int, last float64) []float64 {
 // modelTokens is the number of tokens for scalings that depend on it.
 const modelTokens = 40000
 
+// dynamicBase is the base of InternLM2.5 for modelTokens tokens.
+var dynamicBase = 1e6 * math.Pow(2*modelTokens/32768.0-1, 128.0/126)
+
 func modelRows() []modelRow {
 	linear := layer.RotaryOptions{Base: 1e6, Scaling: layer.RotaryLinear{Factor: 8}}
 	yarn := layer.RotaryOptions{Base: 150000, Scaling: layer.RotaryYaRN{Factor: 32, Context: 4096, Unrounded: true}}
@@ -65,7 +68,7 @@ func modelRows() []modelRow {
 		{model: "Phi-3.5 mini", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, rope: &layer.RotaryOptions{Base: 10000, Scaling: longRoPE}},
 		{model: "Phi-4 mini", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, rope: &layer.RotaryOptions{Dim: 96, Base: 10000, Scaling: longRoPE}},
 		{model: "InternLM2.5 7B", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}},
-			rope: &layer.RotaryOptions{Base: 1e6, Scaling: layer.RotaryNTK{Factor: 2, Context: 32768, Tokens: modelTokens}}},
+			rope: &layer.RotaryOptions{Base: dynamicBase}},
 		{model: "Llama 4 Scout", layer: 0, every: 4, norms: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Chunk: 8192},
 			rope: &layer.RotaryOptions{Base: 500000, Neighbours: true, Scaling: layer.RotaryLlama3{Factor: 16, LowFrequency: 1, HighFrequency: 1, Context: 8192}}},
 		{model: "Llama 4 Scout", layer: 3, every: 4, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}},
@@ -95,6 +98,8 @@ func goText(v reflect.Value, sinks bool) string {
 			text = strings.ToLower(name) + "_factor"
 		case f.Kind() == reflect.Struct:
 			text = goText(f, false)
+		case name == "Base" && f.Float() == dynamicBase:
+			text = "1e6 * math.Pow(2*tokens/32768-1, 128.0/126)"
 		case f.Kind() == reflect.Float64:
 			text = strconv.FormatFloat(f.Float(), 'f', -1, 64)
 		default:

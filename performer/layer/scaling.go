@@ -7,8 +7,7 @@ import (
 )
 
 // RotaryScaling changes the angles of rotary positions for contexts longer than in training.
-// [RotaryLinear], [RotaryNTK], [RotaryYaRN], [RotaryLongRoPE] and [RotaryLlama3] implement
-// RotaryScaling.
+// [RotaryLinear], [RotaryYaRN], [RotaryLongRoPE] and [RotaryLlama3] implement RotaryScaling.
 type RotaryScaling interface {
 	// scale changes ω_i = base^(−i/n), i < n, and returns the factor of coordinates.
 	scale(omega []float64, base float64) (factor float64, err error)
@@ -20,38 +19,6 @@ type RotaryLinear struct{ Factor float64 }
 func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 	for i := range omega {
 		omega[i] /= s.Factor
-	}
-	return 1, checkFactor(s.Factor)
-}
-
-// RotaryNTK replaces RotaryOptions.Base by Base·Factor^(Dim/(Dim−2)) for Dim coordinates that
-// rotate, which divides the smallest rotary angle by Factor and keeps the largest [bloc97 2023].
-//
-// RotaryNTK needs Factor ≥ 1 and at least 4 coordinates that rotate. If Context, the tokens of a
-// training sequence, and Tokens, those of the longest, are not 0, RotaryNTK replaces Factor by
-// max(1, Factor·Tokens/Context − (Factor − 1)). Programs that compute the base of a dynamic NTK
-// again as a sequence grows rotate new keys by other angles than old keys; a MultiHead does not.
-type RotaryNTK struct {
-	Factor          float64
-	Context, Tokens int // zero unless dynamic
-}
-
-func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
-	n := len(omega)
-	if n < 2 {
-		return 0, fmt.Errorf("RotaryNTK turns %d coordinates, want at least 4", 2*n)
-	}
-	if err := checkFactor(s.Factor); err != nil {
-		return 0, err
-	}
-	if s.Context != 0 || s.Tokens != 0 {
-		if s.Context < 1 || s.Tokens < 1 {
-			return 0, fmt.Errorf("RotaryNTK has Context = %d and Tokens = %d, want both at least 1, or both zero", s.Context, s.Tokens)
-		}
-		s.Factor = max(1, s.Factor*float64(s.Tokens)/float64(s.Context)-(s.Factor-1))
-	}
-	for i := range omega {
-		omega[i] *= math.Pow(s.Factor, -float64(i)/float64(n-1))
 	}
 	return 1, checkFactor(s.Factor)
 }

@@ -23,22 +23,6 @@ func angles(d int, base float64, s layer.RotaryScaling) (omega []float64) {
 	return omega
 }
 
-// TestRotaryNTK: the base is that of the number of tokens, and that of training up to the tokens of
-// training. Without tokens the factor alone changes the base. TestModels has the other scalings.
-func TestRotaryNTK(t *testing.T) {
-	const d, base, factor, context = 64, 10000.0, 2.0, 4096
-	for tokens, growth := range map[int]float64{0: factor, 1: 1, context: 1, context + 1: 1 + factor/context, 100_000: factor*100_000/context - 1} {
-		s := layer.RotaryNTK{Factor: factor, Context: context, Tokens: tokens}
-		if tokens == 0 {
-			s.Context = 0
-		}
-		longer := base * math.Pow(growth, d/(d-2.0))
-		for i, w := range angles(d, base, s) {
-			assert.InEpsilon(t, math.Pow(longer, -2*float64(i)/d), w, 1e-13, "%d tokens, pair %d", tokens, i)
-		}
-	}
-}
-
 // TestRotaryLengths: the divisors of LongRoPE depend on the number of tokens, and turned rows are
 // as many times as long as the papers say, or as given.
 func TestRotaryLengths(t *testing.T) {

@@ -103,7 +103,7 @@ func fourOfTwenty(n int, seed uint64) ridge.Block[float32] {
 // kernel of Scales the error at other rows is near the noise, as a linear column, of a fifth of the
 // variance, must be in use too. One length-scale leaves more than three times the noise.
 func TestFourOfTwentyColumns(t *testing.T) {
-	b, other := fourOfTwenty(500, 3), fourOfTwenty(1000, 103)
+	b, other := fourOfTwenty(400, 3), fourOfTwenty(500, 103)
 	rmse := func(k kernels.Kernel, ratio float64) float64 {
 		r := must.Have(Fit(t.Context(), k, b, Options{Ratio: ratio, Src: rand.NewPCG(1, 2)}))
 		squares := 0.0
@@ -130,9 +130,9 @@ func TestFourOfTwentyColumns(t *testing.T) {
 // Scales finds the sine also in samples where L-BFGS from equal length-scales alone misses it, as a
 // Score of 0.5 would show.
 func TestScalesOfShortColumns(t *testing.T) {
-	for k, seeds := range map[kernels.Kernel][]uint64{kernels.Gaussian{}: {1, 2, 3, 4}, kernels.Matern{Nu: 2.5}: {4}} {
+	for k, seeds := range map[kernels.Kernel][]uint64{kernels.Gaussian{}: {1, 2}, kernels.Matern{Nu: 2.5}: {4}} {
 		for _, seed := range seeds {
-			_, choice, err := Scales(t.Context(), k, fourOfTwenty(500, seed), rand.NewPCG(1, 2))
+			_, choice, err := Scales(t.Context(), k, fourOfTwenty(250, seed), rand.NewPCG(1, 2))
 			require.NoError(t, err)
 			assert.Less(t, choice.Score, 0.1, "%v, sample %d", k, seed)
 		}

@@ -367,7 +367,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[layer.RotaryLinear](),
 	reflect.TypeFor[layer.RotaryLlama3](),
 	reflect.TypeFor[layer.RotaryLongRoPE](),
-	reflect.TypeFor[layer.RotaryNTK](),
 	reflect.TypeFor[layer.RotaryOptions](),
 	reflect.TypeFor[layer.RotaryYaRN](),
 	reflect.TypeFor[layer.Widths](),

@@ -24,7 +24,7 @@ func (c *codedHead[T]) again() {
 	c.Dst = dense.New[T](first.Rows, first.Cols)
 	c.begin(c.shrunk())
 	c.run()
-	Mend(c.Scores, first, c.Dst)
+	Mend(first, c.Dst)
 }
 
 func (c *codedHead[T]) shrunk() tiles.Head[T] {
@@ -38,13 +38,13 @@ func (c *codedHead[T]) shrunk() tiles.Head[T] {
 
 // Mend replaces the elements of outputs that are not finite by elements computed from smaller
 // values. Finite elements stay, so that they do not depend on values that their query does not see.
-func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T]) {
+func Mend[T dense.Float](outputs, smaller dense.Matrix[T]) {
 	for i := range outputs.Rows {
 		to := outputs.Row(i)
 		for l, x := range smaller.Row(i) {
 			switch {
 			case to[l]-to[l] == 0:
-			case x-x != 0 || scoring.Unnormalised:
+			case x-x != 0:
 				to[l] = x / Smaller
 			default: // an average is finite, but rounding may exceed the largest number
 				to[l] = Finite(x / Smaller)

@@ -3,29 +3,15 @@
 // choices by cost do not depend on the speed of a machine.
 package cost
 
-import "fmt"
-
 type Shape struct {
-	Queries, Keys int // Lq and Lk
-	Dim, Values   int // d and dv
-	Features      int // m; exact attention has none
-
-	// Projected says that features are functions of m projections, which cost m·d multiply-adds per
-	// row. It is false for elu+1 and other maps of coordinates.
-	Projected bool
-
-	// Causal lets query i see the keys j ≤ i only; Queries = Keys then.
-	Causal bool
-
-	// ElementSize is the number of bytes of an element, 4 or 8. Zero means 4.
-	ElementSize int
+	Queries, Keys int  // Lq and Lk
+	Dim, Values   int  // d and dv
+	Features      int  // m, of random projections; exact attention has none
+	Causal        bool // query i sees the keys j ≤ i only; Queries = Keys then
+	ElementSize   int  // number of bytes of an element, 4 or 8
 }
 
-type Cost struct {
-	MACs float64
-
-	Exps float64
-}
+type Cost struct{ MACs, Exps float64 }
 
 // expMACs32 and expMACs64 are the numbers of multiply-adds of float32 and float64 that take as
 // long as one exponential with its maximum, subtraction and sum, measured with 512-bit vectors and
@@ -40,7 +26,6 @@ const chunkRows = 64 // tokens of a chunk of causal linear attention
 // Exact returns the cost MACs = P·(d + dv), Exps = P of exact attention, where P is the number of
 // pairs that see each other, Lq·Lk or ½·L·(L+1).
 func (s Shape) Exact() Cost {
-	s.check()
 	pairs := float64(s.Queries) * float64(s.Keys)
 	if s.Causal {
 		pairs = float64(s.Queries) * (float64(s.Queries) + 1) / 2
@@ -48,17 +33,11 @@ func (s Shape) Exact() Cost {
 	return Cost{MACs: pairs * (float64(s.Dim) + float64(s.Values)), Exps: pairs}
 }
 
-// Linear returns the cost of linear attention, MACs = (Lq + Lk)·m·(d + dv + 1), without d if the
-// features are not projections, and Exps = (Lq + Lk)·m. Causal attention adds the pairs in chunks
-// of c = 64 tokens, L·c·(m + dv + 1).
+// Linear returns the cost of linear attention, MACs = (Lq + Lk)·m·(d + dv + 1) and Exps = (Lq +
+// Lk)·m. Causal attention adds the pairs in chunks of c = 64 tokens, L·c·(m + dv + 1).
 func (s Shape) Linear() Cost {
-	s.check()
 	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
-	perFeature := sums
-	if s.Projected {
-		perFeature += float64(s.Dim)
-	}
-	c := Cost{MACs: (lq + lk) * m * perFeature, Exps: (lq + lk) * m}
+	c := Cost{MACs: (lq + lk) * m * (sums + float64(s.Dim)), Exps: (lq + lk) * m}
 	if s.Causal {
 		c.MACs += lq * min(lq, chunkRows) * (m + sums)
 	}
@@ -67,26 +46,8 @@ func (s Shape) Linear() Cost {
 
 // Work returns the number of multiply-adds that take as long as c.
 func (s Shape) Work(c Cost) float64 {
-	if s.size() == 8 {
+	if s.ElementSize == 8 {
 		return c.MACs + expMACs64*c.Exps
 	}
 	return c.MACs + expMACs32*c.Exps
-}
-
-func (s Shape) size() float64 {
-	if s.ElementSize == 0 {
-		return 4
-	}
-	return float64(s.ElementSize)
-}
-
-func (s Shape) check() {
-	switch {
-	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0:
-		panic(fmt.Sprintf("cost: %+v has a negative dimension", s))
-	case s.Causal && s.Queries != s.Keys:
-		panic(fmt.Sprintf("cost: %+v is causal, want as many queries as keys", s))
-	case s.size() != 4 && s.size() != 8:
-		panic(fmt.Sprintf("cost: %+v, want an ElementSize of 4 or 8", s))
-	}
 }

@@ -31,13 +31,6 @@ func Ldexp(x, n float64) float64 {
 	return math.Ldexp(x, int(min(max(n, -enough), enough)))
 }
 
-// Apply sets dst to x·s. Zeros become +0, and results beyond the range of T ±Inf or +0.
-func Apply[T dense.Float](dst, x []T, s Scale) {
-	for j := range dst {
-		dst[j] = T(Ldexp(float64(x[j])*s.Factor, s.Exponent)) + 0
-	}
-}
-
 // Multiply multiplies x by s. Results beyond the range of T become ±Inf or zero.
 func Multiply[T dense.Float](x []T, s Scale) {
 	const least, greatest = 0x1p-100, 0x1p100
@@ -45,5 +38,7 @@ func Multiply[T dense.Float](x []T, s Scale) {
 		vecmath.Scale(x, T(f))
 		return
 	}
-	Apply(x, x, s)
+	for j := range x {
+		x[j] = T(Ldexp(float64(x[j])*s.Factor, s.Exponent)) + 0
+	}
 }

@@ -36,7 +36,6 @@ type Kind[T dense.Float] interface {
 
 type Description struct {
 	Causal             bool // query i sees the keys j ≤ i + Past only
-	Unnormalised       bool // outputs are sums of values, not averages
 	IndependentQueries bool // with LeastQueries or more, output i depends on no query but i
 	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 	Dim                int  // dimension of queries and keys; 0 for any

@@ -96,10 +96,11 @@ func (s *Store[T]) Check(tokens TokenStore[T]) error {
 	return nil
 }
 
+// All attention is normalised. Earlier versions wrote Unnormalised to files.
 func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
 		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.of.Scores[0].Scale}, {"Softcap", s.of.Scores[0].Softcap},
-		{"Unnormalised", s.of.Scores[0].Unnormalised}, {"Window", s.of.Places.Window}, {"Sinks", s.of.Places.Sinks}, {"Chunk", s.of.Places.Chunk}, {"Slope", s.of.Places.Slope},
+		{"Unnormalised", false}, {"Window", s.of.Places.Window}, {"Sinks", s.of.Places.Sinks}, {"Chunk", s.of.Places.Chunk}, {"Slope", s.of.Places.Slope},
 	}
 	for h := range s.of.Heads {
 		p = append(p, parameter{"SinkWeight", s.of.Scores[h].Sink})

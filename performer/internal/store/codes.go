@@ -234,7 +234,7 @@ func (c *codes[T]) exactly(dst []T, h, i int) {
 	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, len(dst))
 		c.decoded(smaller, q, h, i, coded.Smaller)
-		coded.Mend(c.s.of.Scores[0], out, smaller)
+		coded.Mend(out, smaller)
 	}
 }
 

@@ -56,9 +56,7 @@ func (c *combined[T]) output(dst []T, scores tiles.Scores, values *side[T], t *t
 	}
 	tiles.Output(scores, dst, c.out, all+factor*total, most)
 	for l := 0; l < len(dst) && lift != 1; l++ {
-		if dst[l] *= T(lift); !scores.Unnormalised {
-			dst[l] = coded.Finite(dst[l]) // rounding to codes may exceed the largest number
-		}
+		dst[l] = coded.Finite(dst[l] * T(lift)) // rounding to codes may exceed the largest number
 	}
 	return true
 }

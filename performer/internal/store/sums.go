@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -23,12 +24,11 @@ type linearSums[T dense.Float] struct {
 	heads  int // of queries
 	dv     int
 	all    []*features.Accumulator[T] // of each head of keys
-	recent []scratch.Buffer[T]        // m×Width sums of single tokens; nil in float64
+	recent []scratch.Buffer[T]        // m×(dv+1) sums of single tokens; nil in float64
 	count  int                        // of single tokens
 
 	// Memory of one token, with a row for each head.
 	queries, keys, values, out scratch.Buffer[T]
-	scales                     []logscale.Scale // if unnormalised
 
 	// During a call. A piece is a head of keys.
 	dst, q, k, v dense.Matrix[T]
@@ -43,7 +43,7 @@ type saved[T dense.Float] struct {
 
 func newSumsStore[T dense.Float](o Sums[T]) (*Store[T], error) {
 	e, heads, keyHeads, dv := o.Engine, o.Heads, o.KeyHeads, o.DV
-	width := e.Width(dv)
+	width := dv + 1
 	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))
 	if err == nil {
 		err = limit.Memory[T](heads, max(scratch.Stride[T](e.M), scratch.Stride[T](width)))
@@ -55,7 +55,7 @@ func newSumsStore[T dense.Float](o Sums[T]) (*Store[T], error) {
 }
 
 func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *linearSums[T] {
-	c, width := &linearSums[T]{engine: e, heads: heads, dv: dv}, e.Width(dv)
+	c, width := &linearSums[T]{engine: e, heads: heads, dv: dv}, dv+1
 	for range keyHeads {
 		c.all = append(c.all, e.Accumulator(dv))
 	}
@@ -69,9 +69,6 @@ func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *lin
 	c.keys.Shape(keyHeads, e.M)
 	c.values.Shape(keyHeads, width)
 	c.out.Shape(heads, width)
-	if e.Unnormalised {
-		c.scales = make([]logscale.Scale, heads)
-	}
 	return c
 }
 
@@ -162,7 +159,7 @@ func (c *linearSums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
 }
 
 func (c *linearSums[T]) parameters(*Store[T]) []parameter {
-	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", c.engine.Unnormalised}}
+	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", false}}
 }
 
 func (c *linearSums[T]) marks() []float64 { return c.engine.Marks() }
@@ -222,4 +219,132 @@ func (c *linearSums[T]) inspect(from Recipe) error {
 		}
 	}
 	return nil
+}
+
+// The features of a token are computed for all heads at once, so that the frequencies are read
+// once. Then each head multiplies a matrix by a vector, whose time is the time to read S.
+
+func (c *linearSums[T]) add(k, v dense.Matrix[T]) {
+	c.mapKeys(k, v)
+	for h := range c.all {
+		latest, value := c.latest(h), c.values.Rows(h+1).Row(h)
+		for f, x := range c.scaledKey(h) {
+			vecmath.AddScaled(latest.Row(f), value, x)
+		}
+	}
+	c.countToken()
+}
+
+func (c *linearSums[T]) attendTokens(dst, q dense.Matrix[T]) {
+	for i := range q.Rows {
+		c.mapQueries(q.RowRange(i, i+1))
+		for h := range c.heads {
+			c.attendHead(h)
+		}
+		c.finish(dst.RowRange(i, i+1))
+	}
+}
+
+// step adds a token and computes its output. For the first query of a head of keys, one pass adds
+// the key to the latest sums and multiplies the query by them.
+func (c *linearSums[T]) step(dst, q, k, v dense.Matrix[T]) {
+	c.mapKeys(k, v)
+	c.mapQueries(q)
+	group := c.group()
+	for h := range c.all {
+		first := h * group
+		key, query := c.scaledKey(h), c.scaledQuery(first)
+		out, latest := c.output(first), c.latest(h)
+		c.addSettled(h, out, query)
+		vecmath.Outer(latest.Data, latest.Stride, key, query, c.values.Rows(h+1).Row(h), out)
+		for other := first + 1; other < first+group; other++ {
+			c.attendHead(other)
+		}
+	}
+	c.finish(dst)
+	c.countToken()
+}
+
+func (c *linearSums[T]) attendHead(h int) {
+	of := h / c.group()
+	query, out, latest := c.scaledQuery(h), c.output(h), c.latest(of)
+	c.addSettled(of, out, query)
+	vecmath.SumRows(latest.Data, latest.Stride, query, out)
+}
+
+// latest returns the sums of head h to which single tokens are added.
+func (c *linearSums[T]) latest(h int) dense.Matrix[T] {
+	if c.recent != nil {
+		return c.recent[h].Rows(c.engine.M)
+	}
+	return c.all[h].Sums()
+}
+
+func (c *linearSums[T]) addSettled(h int, out, query []T) {
+	if c.recent != nil {
+		settled := c.all[h].Sums()
+		vecmath.SumRows(settled.Data, settled.Stride, query, out)
+	}
+}
+
+func (c *linearSums[T]) countToken() {
+	if c.count++; c.count == features.RecentTokens {
+		c.settle()
+	}
+}
+
+func (c *linearSums[T]) settle() {
+	for h := range c.recent {
+		if c.count > 0 {
+			features.AddRows(c.all[h].Sums(), c.recent[h].Rows(c.engine.M), 0, c.engine.M)
+			clear(c.recent[h].Data)
+		}
+	}
+	c.count = 0
+}
+
+// mapKeys stores the (log-)features of the keys of a token, and its values followed by 1 if there
+// are denominators.
+func (c *linearSums[T]) mapKeys(k, v dense.Matrix[T]) {
+	n := len(c.all)
+	c.engine.Features.Keys(c.keys.Rows(n), headRows(k, n))
+	features.Extend(c.values.Rows(n), headRows(v, n))
+}
+
+func (c *linearSums[T]) mapQueries(q dense.Matrix[T]) {
+	c.engine.Features.Queries(c.queries.Rows(c.heads), headRows(q, c.heads))
+}
+
+func headRows[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
+	return dense.Of(heads, x.Cols/heads, x.Row(0))
+}
+
+// scaledKey raises the reference of head h to its key, and returns the features of the key relative
+// to the reference.
+func (c *linearSums[T]) scaledKey(h int) []T {
+	acc, key := c.all[h], c.keys.Rows(h+1).Row(h)
+	if acc.Ref != nil {
+		acc.Raise(key)
+		if c.recent != nil {
+			acc.RescaleLike(c.recent[h].Rows(c.engine.M))
+		}
+		acc.Ref.ScaleKey(key)
+	}
+	return key
+}
+
+func (c *linearSums[T]) scaledQuery(h int) []T {
+	query := c.queries.Rows(h+1).RowRange(h, h+1)
+	c.all[h/c.group()].ScaleQueries(query, nil)
+	return query.Row(0)
+}
+
+func (c *linearSums[T]) output(h int) []T {
+	out := c.out.Rows(h + 1).Row(h)
+	clear(out)
+	return out
+}
+
+func (c *linearSums[T]) finish(dst dense.Matrix[T]) {
+	c.engine.Finish(headRows(dst, c.heads), c.out.Rows(c.heads), nil)
 }

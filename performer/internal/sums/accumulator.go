@@ -8,11 +8,11 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Accumulator holds the sums over keys and values S_f = Σ_j φ_jf·[v_j, 1], an m×Width matrix. With
+// Accumulator holds the sums over keys and values S_f = Σ_j φ_jf·[v_j, 1], an m×(dv+1) matrix. With
 // log-features ℓ_jf it holds Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
 type Accumulator[T dense.Float] struct {
 	Ref     *logscale.Reference[T] // nil for features that are not logarithms
-	sum     scratch.Buffer[T]      // m×Width
+	sum     scratch.Buffer[T]      // m×(dv+1)
 	m       int
 	changes []logscale.Change
 }
@@ -25,7 +25,7 @@ func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	if e.Logs && acc.Ref == nil {
 		acc.Ref = logscale.NewReference[T](e.M)
 	}
-	acc.sum.Shape(e.M, e.Width(dv))
+	acc.sum.Shape(e.M, dv+1)
 	acc.Reset()
 	return acc
 }
@@ -100,7 +100,7 @@ func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], totals []T) {
 		logscale.Peaks(totals, keys)
 		acc.Raise(totals)
 		acc.Ref.ScaleKeys(keys, totals)
-	} else if acc.Sums().Cols > values.Cols {
+	} else {
 		totalsOf(totals, keys, nil)
 	}
 	addProducts(1, acc.Sums(), keys, values, totals)
@@ -127,14 +127,10 @@ func totalsOf[T dense.Float](totals []T, keys dense.Matrix[T], weights []T) {
 	}
 }
 
-// addProducts multiplies the sums by beta, 0 or 1, and adds [Σ_j keys_jf·values_j, totals_f], or
-// Σ_j keys_jf·values_j if the sums have no column for the totals. The products with at most
-// mostRows keys are summed in ascending order, like the totals.
+// addProducts multiplies the sums by beta, 0 or 1, and adds [Σ_j keys_jf·values_j, totals_f].
+// The products with at most mostRows keys are summed in ascending order, like the totals.
 func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], totals []T) {
 	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
-	if sums.Cols == values.Cols {
-		return
-	}
 	for f, x := range totals {
 		at := f*sums.Stride + values.Cols
 		if beta != 0 {

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
 // gradient is a call of Backward of bidirectional attention. It sums the keys as Forward does. Then
@@ -14,13 +13,12 @@ import (
 // gradients of keys and values follow block by block. A piece is a segment of queries or a block of
 // keys.
 //
-// In normalised attention a feature x_if of a query and its denominator D_i are relative to the
+// A feature x_if of a query and its denominator D_i are relative to the
 // references N_f of the keys and to the divisor M_i of the query. The terms of
 //
 //	R_f = Σ_i x_if·[g_i, −δ_i]/D_i
 //
-// are at most twice g_i, and R_f is multiplied by features of keys relative to N_f. In unnormalised
-// attention no D_i cancels M_i, and R_f has a reference of its own, as if queries were keys.
+// are at most twice g_i, and R_f is multiplied by features of keys relative to N_f.
 type gradient[T dense.Float] struct {
 	HeadGradients[T]
 	e              *Engine[T]
@@ -39,14 +37,14 @@ func (e *Engine[T]) Backward(g *HeadGradients[T]) {
 
 	b.keys = e.segments(g.K, g.V)
 	b.keys.sum()
-	b.split(b.keys, b.total)
+	column(b.total, b.keys.sums[0].Sums())
 	matmul.PackT(&b.sums, b.valueSums(b.keys))
 
 	b.queries = e.segments(g.Q, g.DOut)
 	b.ofKeys = false
 	parallel.Do(b.queries.count, b)
 	b.queries.merge()
-	b.split(b.queries, b.shift)
+	column(b.shift, b.queries.sums[0].Sums())
 	matmul.PackT(&b.pulled, b.valueSums(b.queries))
 	matmul.Pack(&b.mixing, b.valueSums(b.queries))
 	b.ofKeys = true
@@ -56,13 +54,6 @@ func (e *Engine[T]) Backward(g *HeadGradients[T]) {
 	b.queries.release()
 	b.HeadGradients, b.keys, b.queries = HeadGradients[T]{}, nil, nil
 	e.memory.gradients.Put(b)
-}
-
-// split copies the last column of the merged sums of s to last if there are denominators.
-func (b *gradient[T]) split(s *segments[T], last []T) {
-	if !b.e.Unnormalised {
-		column(last, s.sums[0].Sums())
-	}
 }
 
 func (b *gradient[T]) valueSums(s *segments[T]) dense.Matrix[T] {
@@ -80,7 +71,7 @@ func (b *gradient[T]) Piece(i int) {
 func (b *gradient[T]) queryGradients(s int) {
 	e := b.e
 	acc, w := e.Accumulator(b.V.Cols), e.gradientWorkspace()
-	if acc.Ref != nil && !e.Unnormalised {
+	if acc.Ref != nil {
 		acc.Ref.SetAll(0)
 	}
 	lo, hi := parallel.Share(b.Q.Rows, b.queries.count, s), parallel.Share(b.Q.Rows, b.queries.count, s+1)
@@ -89,28 +80,16 @@ func (b *gradient[T]) queryGradients(s int) {
 		queries, slopes := w.features.Rows(end-lo), w.slopes.Rows(end-lo)
 		q, g := b.Q.RowRange(lo, end), b.DOut.RowRange(lo, end)
 		e.Features.Queries(queries, q)
-		summed := queries
-		if acc.Ref != nil && e.Unnormalised {
-			summed = dense.Copy(w.logs.Rows(end-lo), queries)
-		}
-		b.keys.sums[0].ScaleQueries(queries, w.scales)
+		b.keys.sums[0].ScaleQueries(queries, nil)
 		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
 		for i := range slopes.Rows {
-			if e.Unnormalised {
-				e.sumSlope(slopes.Row(i), queries.Row(i), w.scales[i])
-				continue
-			}
 			total, mean := e.quotientSlope(slopes.Row(i), queries.Row(i), b.total)
 			vecmath.Scale(queries.Row(i), 1/total)
 			w.weights[i] = -mean
 		}
 		e.Features.PullQueries(b.DQ.RowRange(lo, end), q, slopes)
-		if e.Unnormalised {
-			acc.add(summed, g, w.totals)
-		} else {
-			totalsOf(w.totals, queries, w.weights)
-			addProducts(1, acc.Sums(), queries, g, w.totals)
-		}
+		totalsOf(w.totals, queries, w.weights)
+		addProducts(1, acc.Sums(), queries, g, w.totals)
 	}
 	b.queries.sums[s] = acc
 	e.memory.gradientWorkspaces.Put(w)
@@ -126,24 +105,16 @@ func (b *gradient[T]) keyGradients(i int) {
 		keys, slopes := w.features.Rows(end-lo), w.slopes.Rows(end-lo)
 		k, v, dv := b.K.RowRange(lo, end), b.V.RowRange(lo, end), b.DV.RowRange(lo, end)
 		e.Features.Keys(keys, k)
-		switch {
-		case e.Unnormalised:
-			b.queries.sums[0].ScaleQueries(keys, w.scales)
-		case e.Logs:
+		if e.Logs {
 			b.keys.sums[0].Ref.ScaleKeys(keys, w.totals)
 		}
 		matmul.MulPacked(1, v, &b.pulled, 0, slopes, nil)
 		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)
 		for j := range slopes.Rows {
-			s := logscale.Scale{Factor: 1}
-			if e.Unnormalised {
-				s = w.scales[j]
-				logscale.Multiply(dv.Row(j), s)
+			vecmath.AddScaled(slopes.Row(j), b.shift, 1)
+			if e.Logs {
+				vecmath.Multiply(slopes.Row(j), keys.Row(j))
 			}
-			if !e.Unnormalised {
-				vecmath.AddScaled(slopes.Row(j), b.shift, 1)
-			}
-			e.sumSlope(slopes.Row(j), keys.Row(j), s)
 		}
 		e.Features.PullKeys(b.DK.RowRange(lo, end), k, slopes)
 	}
@@ -153,10 +124,8 @@ func (b *gradient[T]) keyGradients(i int) {
 type gradientWorkspace[T dense.Float] struct {
 	rows             int
 	features, slopes scratch.Buffer[T] // rows×m
-	logs             scratch.Buffer[T] // rows×m if unnormalised: features before ScaleQueries
 	weights          []T               // rows
 	totals           []T               // m
-	scales           []logscale.Scale  // rows
 }
 
 func (e *Engine[T]) gradientWorkspace() *gradientWorkspace[T] {
@@ -165,13 +134,7 @@ func (e *Engine[T]) gradientWorkspace() *gradientWorkspace[T] {
 		w.rows = blockRows(2 * e.M)
 		w.features.Shape(w.rows, e.M)
 		w.slopes.Shape(w.rows, e.M)
-		if e.Unnormalised {
-			w.logs.Shape(w.rows, e.M)
-		}
-		w.weights, w.totals, w.scales = make([]T, w.rows), make([]T, e.M), make([]logscale.Scale, w.rows)
-		for i := range w.scales {
-			w.scales[i] = logscale.Scale{Factor: 1}
-		}
+		w.weights, w.totals = make([]T, w.rows), make([]T, e.M)
 	}
 	return w
 }

@@ -13,7 +13,7 @@ import (
 type tokenBlock[T dense.Float] struct {
 	number, lo, rows int               // the block in the pass, first token, number of tokens
 	reading, summed  scratch.Buffer[T] // ChunkRows×m, (log-)features
-	values           scratch.Buffer[T] // ChunkRows×width, forOutputs: [v_j, 1]
+	values           scratch.Buffer[T] // ChunkRows×(dv+1), forOutputs: [v_j, 1]
 	weights          []T               // ChunkRows, last column of sums: −δ_i in forKeys, or 1
 	inverses         []T               // ChunkRows, 1/D_i when references are replayed
 	peaks            []T               // of summed log-features
@@ -23,7 +23,7 @@ func (b *tokenBlock[T]) prepare(c *causal[T]) {
 	b.reading.Shape(ChunkRows, c.e.M)
 	b.summed.Shape(ChunkRows, c.e.M)
 	if c.purpose == forOutputs {
-		b.values.Shape(ChunkRows, c.e.Width(c.V.Cols))
+		b.values.Shape(ChunkRows, c.V.Cols+1)
 	}
 	b.weights, b.inverses, b.peaks = scratch.Resize(b.weights, ChunkRows), scratch.Resize(b.inverses, ChunkRows), scratch.Resize(b.peaks, c.e.M)
 }
@@ -48,9 +48,7 @@ func (c *causal[T]) load(g int) {
 	if c.back() {
 		c.e.Features.Keys(reading, k)
 		c.e.Features.Queries(summed, q)
-		if !c.e.Unnormalised {
-			c.divide(b, summed)
-		}
+		c.divide(b, summed)
 		c.leaveOut(b, c.queries)
 	} else {
 		c.e.Features.Queries(reading, q)

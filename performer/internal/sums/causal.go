@@ -66,7 +66,7 @@ type causal[T dense.Float] struct {
 	blocks []*tokenBlock[T] // of the ring, and of earlier, larger rings
 
 	ref     *logscale.Reference[T] // nil for features that are not logarithms
-	state   scratch.Buffer[T]      // m×width, the sums before the batch
+	state   scratch.Buffer[T]      // m×(dv+1), the sums before the batch
 	direct  directCausal[T]
 	resumes bool              // state holds sums over tokens before the pass
 	pending []logscale.Change // of the reference since the last chunk was cut
@@ -156,7 +156,7 @@ func (c *causal[T]) pass(purpose purpose, window int) bool {
 }
 
 func (c *causal[T]) prepare(window int) {
-	m, width := c.e.M, c.e.Width(c.V.Cols)
+	m, width := c.e.M, c.V.Cols+1
 	for len(c.blocks) < window {
 		c.blocks = append(c.blocks, new(tokenBlock[T]))
 		c.chunks = append(c.chunks, newChunk(c.e))

@@ -22,11 +22,11 @@ type chunk[T dense.Float] struct {
 	totals   []T                    // m, sums of the summed features times their weights
 
 	scores  scratch.Buffer[T] // bandRows×ChunkRows
-	out     scratch.Buffer[T] // ChunkRows×width of Forward; ChunkRows×dv, gradients of values
+	out     scratch.Buffer[T] // ChunkRows×(dv+1) of Forward; ChunkRows×dv, gradients of values
 	slopes  scratch.Buffer[T] // ChunkRows×m, gradients of the reading features
 	scales  []logscale.Scale  // ChunkRows, of the reading features
 	extreme bool              // a reading log-feature is extreme
-	sums    scratch.Buffer[T] // m×width: what the chunk adds, then the sums after it
+	sums    scratch.Buffer[T] // m×(dv+1): what the chunk adds, then the sums after it
 }
 
 func newChunk[T dense.Float](e *Engine[T]) *chunk[T] {
@@ -43,7 +43,7 @@ func newChunk[T dense.Float](e *Engine[T]) *chunk[T] {
 
 func (ch *chunk[T]) prepare(c *causal[T]) {
 	if c.purpose == forOutputs {
-		ch.out.Shape(ChunkRows, c.e.Width(c.V.Cols))
+		ch.out.Shape(ChunkRows, c.V.Cols+1)
 		return
 	}
 	ch.out.Shape(ChunkRows, c.V.Cols)
@@ -167,7 +167,7 @@ func (c *causal[T]) score(ch *chunk[T]) {
 			continue
 		}
 		matmul.MulT(1, by.RowRange(lo, hi), values, 0, scores)
-		if c.back() && !c.e.Unnormalised {
+		if c.back() {
 			for j := range scores.Rows {
 				vecmath.AddScaled(scores.Row(j), ch.block.weights[ch.from+from:ch.from+to], 1)
 			}
@@ -177,7 +177,7 @@ func (c *causal[T]) score(ch *chunk[T]) {
 }
 
 func (c *causal[T]) scales(ch *chunk[T]) []logscale.Scale {
-	if c.purpose == forOutputs && !c.e.Unnormalised && !c.e.Undivided {
+	if c.purpose == forOutputs && !c.e.Undivided {
 		return nil
 	}
 	return ch.scales
@@ -185,7 +185,7 @@ func (c *causal[T]) scales(ch *chunk[T]) []logscale.Scale {
 
 func (c *causal[T]) add(ch *chunk[T], beta T, sums dense.Matrix[T]) {
 	values, _ := c.values(ch)
-	if !c.e.Unnormalised && (ch.ref == nil || c.replays() || c.back()) {
+	if ch.ref == nil || c.back() {
 		totalsOf(ch.totals, ch.summed(), ch.block.weights[ch.from:ch.to])
 	}
 	addProducts(beta, sums, ch.summed(), values.ColRange(0, c.V.Cols), ch.totals)
@@ -207,10 +207,6 @@ func (c *causal[T]) emit(ch *chunk[T], before dense.Matrix[T]) {
 func (c *causal[T]) emitQueries(ch *chunk[T], before dense.Matrix[T]) {
 	queries, keys, slopes := ch.reading(), ch.summed(), c.slopes(ch, before)
 	for i := range slopes.Rows {
-		if c.e.Unnormalised {
-			c.e.sumSlope(slopes.Row(i), queries.Row(i), ch.scales[i])
-			continue
-		}
 		vecmath.AddScaled(ch.scratch, keys.Row(i), 1)
 		total, mean := c.e.quotientSlope(slopes.Row(i), queries.Row(i), ch.scratch)
 		c.keepDenominator(ch.block.lo+ch.from+i, total, mean, ch.scales[i])
@@ -223,10 +219,11 @@ func (c *causal[T]) emitKeys(ch *chunk[T], before dense.Matrix[T]) {
 	out := ch.out.Rows(slopes.Rows)
 	matmul.Mul(1, keys, before.ColRange(0, c.V.Cols), 1, out)
 	for j := range slopes.Rows {
-		if !c.e.Unnormalised {
-			vecmath.AddScaled(slopes.Row(j), ch.scratch, 1)
+		vecmath.AddScaled(slopes.Row(j), ch.scratch, 1)
+		if c.e.Logs {
+			vecmath.Multiply(slopes.Row(j), keys.Row(j))
+			logscale.Multiply(slopes.Row(j), ch.scales[j])
 		}
-		c.e.sumSlope(slopes.Row(j), keys.Row(j), ch.scales[j])
 		copy(dv.Row(j), out.Row(j))
 		logscale.Multiply(dv.Row(j), ch.scales[j])
 	}
@@ -239,9 +236,7 @@ func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T]
 	slopes := ch.slopes.Rows(ch.to - ch.from)
 	_, by := c.values(ch)
 	matmul.MulT(1, by, before.ColRange(0, c.V.Cols), 1, slopes)
-	if !c.e.Unnormalised {
-		column(ch.scratch, before)
-	}
+	column(ch.scratch, before)
 	return slopes
 }
 

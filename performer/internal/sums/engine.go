@@ -34,12 +34,11 @@ type Direct[T dense.Float] interface {
 type Operator[T dense.Float] struct {
 	D, M     int // the dimension of points, or 0 for any, and the number of features
 	Features Features[T]
-	Direct   Direct[T] // nil unless normalised attention tries features before logarithms
+	Direct   Direct[T] // nil unless attention tries features before logarithms
 
-	Logs         bool // Features are logarithms
-	Causal       bool // outputs must not depend on later keys
-	Unnormalised bool // there is no division
-	Undivided    bool // outputs are numerators, denominators and scales, see ExtraColumns
+	Logs      bool // Features are logarithms
+	Causal    bool // outputs must not depend on later keys
+	Undivided bool // outputs are numerators, denominators and scales, see ExtraColumns
 }
 
 // ExtraColumns is the number of columns of an undivided output after numerator and denominator: the
@@ -81,14 +80,6 @@ func (e *Engine[T]) CheckMarks(marks []float64) error {
 	return nil
 }
 
-// Width returns the number of columns of the sums for values of dimension dv.
-func (e *Engine[T]) Width(dv int) int {
-	if e.Unnormalised {
-		return dv
-	}
-	return dv + 1
-}
-
 const (
 	ChunkRows = 64            // the most tokens of a causal chunk
 	mostRows  = 4 * ChunkRows // of a block
@@ -103,7 +94,7 @@ func blockRows(m int) int { return min(max(1<<16/max(m, 1), ChunkRows), mostRows
 // Workspace is the scratch memory of one goroutine. It does not grow with the number of tokens.
 type Workspace[T dense.Float] struct {
 	Features scratch.Buffer[T] // Rows×m, (log-)features of queries or keys
-	Sums     scratch.Buffer[T] // Rows×Width, products of queries with sums
+	Sums     scratch.Buffer[T] // Rows×(dv+1), products of queries with sums
 	Scales   []logscale.Scale  // Rows, of Sums; nil if outputs need no scales
 	totals   []T               // m
 }
@@ -112,13 +103,34 @@ func (e *Engine[T]) Workspace(dv int) *Workspace[T] {
 	w := e.memory.workspaces.Get()
 	if w.totals == nil {
 		w.totals = make([]T, e.M)
-		if e.Unnormalised || e.Undivided {
+		if e.Undivided {
 			w.Scales = make([]logscale.Scale, e.Rows())
 		}
 		w.Features.Shape(e.Rows(), e.M)
 	}
-	w.Sums.Shape(e.Rows(), e.Width(dv))
+	w.Sums.Shape(e.Rows(), dv+1)
 	return w
 }
 
 func (e *Engine[T]) Release(w *Workspace[T]) { e.memory.workspaces.Put(w) }
+
+// Finish writes the outputs of queries with the given sums: sums over their last column or, when
+// undivided, with the scale of row i, scales[i].
+func (e *Engine[T]) Finish(dst, sums dense.Matrix[T], scales []logscale.Scale) {
+	for i := range dst.Rows {
+		x, row := dst.Row(i), sums.Row(i)
+		if e.Undivided {
+			e.writeFraction(x, row, scales[i])
+		} else {
+			logscale.Divide(x, row, row[len(x)])
+		}
+	}
+}
+
+func (e *Engine[T]) writeFraction(dst, sums []T, s logscale.Scale) {
+	n := copy(dst, sums)
+	if !e.Logs {
+		s = logscale.Scale{Factor: 1}
+	}
+	dst[n], dst[n+1] = T(s.Factor), T(s.Exponent)
+}

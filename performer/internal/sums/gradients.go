@@ -4,7 +4,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
 type HeadGradients[T dense.Float] struct {
@@ -35,14 +34,6 @@ func (e *Engine[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
 		vecmath.Multiply(slope, x)
 	}
 	return total, mean
-}
-
-// sumSlope is quotientSlope without a denominator, for features divided by s.
-func (e *Engine[T]) sumSlope(slope, x []T, s logscale.Scale) {
-	if e.Logs {
-		vecmath.Multiply(slope, x)
-		logscale.Multiply(slope, s)
-	}
 }
 
 func column[T dense.Float](x []T, m dense.Matrix[T]) {

@@ -27,7 +27,7 @@ func (t *history) add(changes []logscale.Change, rows int) {
 
 // lacksHistory: log D_i is too inexact for the pass forKeys, and no history is kept.
 func (c *causal[T]) lacksHistory() bool {
-	if c.purpose != forQueries || c.history.kept || c.e.Unnormalised {
+	if c.purpose != forQueries || c.history.kept {
 		return false
 	}
 	for _, ch := range c.batch {

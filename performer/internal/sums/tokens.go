@@ -40,7 +40,7 @@ type directShare[T dense.Float] struct {
 	from, to     int                    // of the columns of values
 	queries      scratch.Buffer[T]      // ChunkRows×m
 	keys         scratch.Buffer[T]      // ChunkRows×m
-	values, out  []T                    // ChunkRows×width, [v_j, 1] and padding
+	values, out  []T                    // ChunkRows×(dv+1), [v_j, 1] and padding
 	sums, older  []T                    // over the last and all earlier tokens, in panels (rankone)
 	ones         []T                    // ChunkRows
 	width        int                    // of all panels
@@ -72,7 +72,7 @@ func (c *causal[T]) directOutputs() int {
 	parallel.Do(n, d)
 	taken := d.shares[0].taken
 	if taken < c.Q.Rows {
-		c.state.Shape(c.e.M, c.e.Width(c.V.Cols))
+		c.state.Shape(c.e.M, c.V.Cols+1)
 		clear(c.state.Data)
 		for _, s := range d.shares {
 			s.copySums(c.state.Rows(c.e.M))

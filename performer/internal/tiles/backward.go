@@ -29,10 +29,10 @@ type HeadGradients[T dense.Float] struct {
 	Shifts, Logs, Means []T
 }
 
-// Backward writes the gradients. With the weights P_ij, which are A_ij over their sum, or A_ij when
-// unnormalised, and the rows g_i of DOut,
+// Backward writes the gradients. With the weights P_ij, which are A_ij over their sum, and the rows
+// g_i of DOut,
 //
-//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
+//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
 // With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Backward
@@ -44,7 +44,7 @@ func Backward[T dense.Float](g HeadGradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.HeadGradients = g
 	b.prepare()
-	if g.Shifts == nil && !g.Scores.Unnormalised {
+	if g.Shifts == nil {
 		b.do(statistics, (g.Q.Rows+gradientQueries-1)/gradientQueries)
 		if g.LogSink != nil {
 			*g.LogSink = b.logSink()

@@ -10,10 +10,9 @@ import (
 )
 
 // A score is s = Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are
-// exp(s), over their sum plus Sink unless Unnormalised.
+// exp(s), over their sum plus Sink.
 type Scores struct {
 	Scale, Softcap float64
-	Unnormalised   bool
 	Sink           float64 // at least 0
 }
 
@@ -50,10 +49,6 @@ func CapRow[T dense.Float](s Scores, scores, memory []T) {
 
 // Weigh replaces the scores x of a query by its weights.
 func Weigh[T dense.Float](s Scores, x []T) {
-	if s.Unnormalised {
-		vecmath.Exp(x, x)
-		return
-	}
 	peak := vecmath.Peak(x)
 	if peak == T(math.Inf(-1)) {
 		peak = 0

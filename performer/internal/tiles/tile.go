@@ -235,14 +235,7 @@ func (t *Tile[T]) logSums(dst []T) {
 
 // Output writes the output for the sums Σ_j A_ij v_j and total Σ_j A_ij, over exp(peak).
 func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64) {
-	switch {
-	case !scoring.Unnormalised:
-		logscale.Divide(dst, sums, T(scoring.Total(float64(total), peak)))
-	case math.IsInf(peak, -1):
-		logscale.Apply(dst, sums, logscale.Scale{Factor: 1})
-	default:
-		logscale.Apply(dst, sums, logscale.NewScale(peak, 0))
-	}
+	logscale.Divide(dst, sums, T(scoring.Total(float64(total), peak)))
 }
 
 // Sums returns Σ_j A_ij v_j and Σ_j A_ij over exp(peak); peak is −Inf without a finite score.
