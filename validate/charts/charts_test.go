@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,6 +146,35 @@ func TestNamesOfTicks(t *testing.T) {
 	for y := range img.Bounds().Dy() {
 		assert.False(t, ink(0, y) || ink(img.Bounds().Dx()-1, y), "cut at row %d", y)
 	}
+}
+
+// Titles of two lines stand between the texts above and the panel, and a label that has no room
+// beside a point at the right edge stands to the left of the point.
+func TestTextsInPanels(t *testing.T) {
+	label := "a label at the edge"
+	f := Figure{Title: "figure", XLabel: "below", Panels: []Panel{{Title: "high\nlow", Series: []Series{{Points: []Point{{1, 1, 0}, {2, 2, 0}}, Labels: []string{"free", label}}}}}}
+	f.Panels, f.Columns = append(f.Panels, f.Panels[0], f.Panels[0], f.Panels[0]), 2
+	data := svg(t, f)
+	places := func(text string) (x, y []float64) { // y from the top of the picture
+		for _, at := range regexp.MustCompile(`<text x="(\S+)" y="(\S+)"[^>]*>`+text+`<`).FindAllStringSubmatch(data, -1) {
+			for i, to := range []*[]float64{&x, &y} {
+				v, err := strconv.ParseFloat(at[i+1], 64)
+				require.NoError(t, err)
+				*to = append(*to, v)
+			}
+		}
+		return x, y
+	}
+	_, figure := places(f.Title)
+	_, high := places("high")
+	_, below := places(f.XLabel)
+	require.Len(t, high, 4)
+	assert.Greater(t, high[0], figure[0]+13)
+	assert.Greater(t, high[2], below[0]+13)
+	x, _ := places(label)
+	free, _ := places("free")
+	require.Len(t, x, 4)
+	assert.Less(t, x[0]+float64(pointText().Width(label)), free[1], "in the first panel")
 }
 
 // Bars of many series stay in their panel.
