@@ -155,26 +155,22 @@ func TestTextsInPanels(t *testing.T) {
 	f := Figure{Title: "figure", XLabel: "below", Panels: []Panel{{Title: "high\nlow", Series: []Series{{Points: []Point{{1, 1, 0}, {2, 2, 0}}, Labels: []string{"free", label}}}}}}
 	f.Panels, f.Columns = append(f.Panels, f.Panels[0], f.Panels[0], f.Panels[0]), 2
 	data := svg(t, f)
-	places := func(text string) (x, y []float64) { // y from the top of the picture
-		for _, at := range regexp.MustCompile(`<text x="(\S+)" y="(\S+)"[^>]*>`+text+`<`).FindAllStringSubmatch(data, -1) {
-			for i, to := range []*[]float64{&x, &y} {
-				v, err := strconv.ParseFloat(at[i+1], 64)
-				require.NoError(t, err)
-				*to = append(*to, v)
-			}
-		}
+	place := func(text string, which int) (x, y float64) { // y from the top of the picture
+		all := regexp.MustCompile(`<text x="(\S+)" y="(\S+)"[^>]*>`+text+`<`).FindAllStringSubmatch(data, -1)
+		require.Greater(t, len(all), which)
+		_, err := fmt.Sscan(all[which][1]+" "+all[which][2], &x, &y)
+		require.NoError(t, err)
 		return x, y
 	}
-	_, figure := places(f.Title)
-	_, high := places("high")
-	_, below := places(f.XLabel)
-	require.Len(t, high, 4)
-	assert.Greater(t, high[0], figure[0]+13)
-	assert.Greater(t, high[2], below[0]+13)
-	x, _ := places(label)
-	free, _ := places("free")
-	require.Len(t, x, 4)
-	assert.Less(t, x[0]+float64(pointText().Width(label)), free[1], "in the first panel")
+	_, figure := place(f.Title, 0)
+	_, first := place("high", 0)
+	_, below := place(f.XLabel, 0)
+	_, third := place("high", 2)
+	assert.Greater(t, first, figure+13)
+	assert.Greater(t, third, below+13)
+	x, _ := place(label, 0)
+	free, _ := place("free", 1)
+	assert.Less(t, x+float64(pointText().Width(label)), free, "in the first panel")
 }
 
 // Bars of many series stay in their panel.

@@ -3,6 +3,7 @@ package scan
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -10,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ListedRange reads nothing beyond the rows, which end here where memory ends.
-func TestListedRangeAtTheEnd(t *testing.T) {
+// Products read nothing beyond the rows, which end here where memory ends.
+func TestRowsAtTheEnd(t *testing.T) {
 	size := os.Getpagesize()
 	data, err := syscall.Mmap(-1, 0, 2*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
@@ -32,6 +33,11 @@ func TestListedRangeAtTheEnd(t *testing.T) {
 					ListedRange(got, page[len(page)-n*words:], query, n, words, width)
 					require.Equal(t, want, got)
 				}
+				last := (*byte)(unsafe.Pointer(&page[len(page)-words]))
+				got := make([]float32, ListedStep)
+				ListedProducts(got, slices.Repeat([]*byte{last}, ListedStep+ListedMore), query, ListedStep, words, width)
+				ListedRange(got[1:], page[len(page)-words:], query, 1, words, width)
+				require.Equal(t, got[0], got[1])
 			}
 		}
 	})
