@@ -270,12 +270,3 @@ func TestSearchErrors(t *testing.T) {
 	assert.Empty(t, hits[1])
 	require.NoError(t, all(options{}))
 }
-
-// A search ends soon after its context.
-func TestSearchEnds(t *testing.T) {
-	x := random[float32](40_000, 32, 1)
-	c := encode(t, x, quantise.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	o := quantise.SearchOptions[float32]{Accept: func(int) bool { cancel(); return true }}
-	assert.ErrorIs(t, searchAll(c, ctx, lists(1, 10), x.RowRange(0, 1), 0, 0, o), context.Canceled)
-}
