@@ -1,11 +1,5 @@
 package quantise
 
-import (
-	"math"
-
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-)
-
 type scoredRow struct {
 	score   float64
 	row     int
@@ -72,32 +66,4 @@ func cut(list []scoredRow, k int) []scoredRow {
 		}
 	}
 	return list[:k]
-}
-
-// ordered returns the indices of a list, in the lower 32 bits of keys. A list of many candidates is
-// sorted by scores rounded to float32, the best first. The result and other memory are in keys.
-func ordered(keys []uint64, list []scoredRow) (order, all []uint64) {
-	n := len(list)
-	keys = scratch.Resize(keys, 2*n)
-	order, other := keys[:n], keys[n:]
-	for i, c := range list {
-		b := math.Float32bits(float32(-c.score)) // of another sign in the order of integers
-		order[i] = uint64(b^(uint32(int32(b)>>31)|1<<31))<<32 | uint64(i)
-	}
-	for shift := 32; n >= 1<<8 && shift < 64; shift += 8 {
-		var ends [1<<8 + 1]int
-		for _, v := range order {
-			ends[v>>shift&0xff+1]++
-		}
-		for i := range ends[1:] {
-			ends[i+1] += ends[i]
-		}
-		for _, v := range order {
-			end := &ends[v>>shift&0xff]
-			other[*end] = v
-			*end++
-		}
-		order, other = other, order
-	}
-	return order, keys
 }

@@ -129,31 +129,26 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 					least = low
 				}
 			}
-			r, at := math.Inf(1), 0
-			for c, v := range products.Row(i) {
-				if float64(v)-n.half[c]+n.rounding(norm, c) >= least {
-					if square := vecmath.SquaredDistance(row, q.centres[c].vector); square < r {
-						r, at = square, c
-					}
-				}
-			}
-			if q.fits(row, at, r) {
-				labels[lo+i] = uint32(at)
-			}
+			labels[lo+i] = q.nearestOf(row, func(c int) bool {
+				return float64(products.Row(i)[c])-n.half[c]+n.rounding(norm, c) >= least
+			})
 		}
 	})
 	return labels
 }
 
-func (q *quantiser[T]) assignOne(row []T) int {
+func (q *quantiser[T]) nearestOf(row []T, may func(c int) bool) uint32 {
 	r, at := math.Inf(1), 0
 	for c := range q.centres {
+		if !may(c) {
+			continue
+		}
 		if square := vecmath.SquaredDistance(row, q.centres[c].vector); square < r {
 			r, at = square, c
 		}
 	}
 	if q.fits(row, at, r) {
-		return at
+		return uint32(at)
 	}
 	return 0
 }

@@ -144,14 +144,6 @@ func TestSearchOfFewCentres(t *testing.T) {
 				for place, hit := range hits[i] {
 					require.InDelta(t, want[place].Value, hit.Value, 0.1*hit.StdErr, "%v, measure %d, place %d", o, by, place)
 				}
-				all := search(c, make([]quantise.Hit, k), query, by)
-				only := make([]uint64, n/64+1)
-				for _, hit := range all[3:] {
-					only[hit.ID/64] |= 1 << (hit.ID % 64)
-				}
-				list := [][]quantise.Hit{make([]quantise.Hit, k)}
-				require.NoError(t, searchAll(c, t.Context(), list, queries.RowRange(i, i+1), by, 0, quantise.SearchOptions[float32]{Only: only}))
-				assert.Equal(t, all[3:], list[0])
 			}
 		}
 	}

@@ -73,8 +73,7 @@ func TestEstimatesAreThoseOfTheDefinitions(t *testing.T) {
 	densetest.Both(t, testDefinition[float32], testDefinition[float64])
 }
 
-// Rows may come at once or in parts, also after those of a file, on any number of processors. Calls
-// that fail leave the codes.
+// Rows may come at once or in parts, also after those of a file, on any number of processors.
 func TestBlocks(t *testing.T) {
 	const n, d = 800, 24
 	bothKinds(t, n, d, func(q quantise.Quantiser[float32], x dense.Matrix[float32]) {
@@ -92,12 +91,6 @@ func TestBlocks(t *testing.T) {
 		half, err := quantise.View[float32](aligned(fileOf(t, codesOf(t, q, x.RowRange(0, 201))), 0))
 		require.NoError(t, err)
 		require.NoError(t, half.Append(t.Context(), x.RowRange(201, n)))
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, half.Append(ended, x), context.Canceled)
-		bad := x.RowRange(0, 10).Clone()
-		bad.Set(7, 3, float32(math.NaN()))
-		require.EqualError(t, half.Append(t.Context(), bad), "quantise: row 7 holds NaN or ±Inf, or has a norm above 1e150")
 		sameCodes(t, whole, half, x.Row(7), fmt.Sprint(q.Options()))
 	})
 }

@@ -77,7 +77,7 @@ func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error
 		if q.centred() {
 			labels = e.labels[:some.Rows]
 			for i := range labels {
-				labels[i] = uint32(q.assignOne(some.Row(i)))
+				labels[i] = q.nearestOf(some.Row(i), func(int) bool { return true })
 			}
 		}
 		e.begin(q, some, labels)

@@ -266,15 +266,13 @@ func energiesOf(y dense.Matrix[float64], sizes []int) (rows dense.Matrix[float64
 const priorRows = 4
 
 func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
-	a := mat.NewDense(n, n, nil)
-	for i := range n {
-		for j := range n {
-			a.Set(i, j, rng.NormFloat64())
-		}
+	a := dense.New[float64](n, n)
+	for i := range a.Data {
+		a.Data[i] = rng.NormFloat64()
 	}
 	var qr mat.QR
 	var q, r mat.Dense
-	qr.Factorize(a)
+	qr.Factorize(mat.NewDense(n, n, a.Data))
 	qr.QTo(&q)
 	qr.RTo(&r)
 	turn := dense.New[float64](n, n)

@@ -33,23 +33,3 @@ func TestMappedFile(t *testing.T) {
 	require.NoError(t, mapped.Append(t.Context(), x))
 	require.Equal(t, 1000, mapped.Len())
 }
-
-// Estimates of a page read no byte behind it: the next page of memory must not be read.
-func TestGuardedBytes(t *testing.T) {
-	size := os.Getpagesize()
-	memory, err := syscall.Mmap(-1, 0, 2*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, syscall.Munmap(memory)) }()
-	require.NoError(t, syscall.Mprotect(memory[size:], syscall.PROT_NONE))
-	for d := 4; d <= 1024; d = d*4/3 + 1 {
-		for _, o := range options(1, 2, 4, 8) {
-			x := random[float32](3, d, 1)
-			q := newQuantiser[float32](t, d, o)
-			rows := pageOf(t, q, x)
-			n := min(3, 3*size/len(rows))
-			page := memory[size-n*len(rows)/3 : size]
-			copy(page, rows)
-			require.NoError(t, q.EstimateBytes(make([]quantise.Estimate, n), q.Prepare(nil, x.Row(0), quantise.Cosine, 0), page))
-		}
-	}
-}

@@ -11,7 +11,7 @@ func (s *search[T]) cached() bool { return s.rows.n*s.q.words < inCaches }
 // short reports whether parts are so short that scan.Products is the fastest kernel for one query.
 // Kernels of listed rows take as long for 17 words as for 24, but read memory faster.
 func (s *search[T]) short(p *part) bool {
-	return p.words < 8 || p.width == 1 && p.words <= 16 || p.words < 24 && p.words%8 > 0 && s.cached()
+	return p.words < 4 || p.width == 1 && p.words <= 16 || p.words < 24 && p.words%8 > 0 && s.cached()
 }
 
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {

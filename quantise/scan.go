@@ -34,8 +34,6 @@ type search[T dense.Float] struct {
 
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
-
-	keys []uint64
 }
 
 type ranking struct {

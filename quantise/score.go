@@ -120,15 +120,9 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if !some {
 		return
 	}
-	plain := to == nil && x.by == InnerProduct
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
-		var score float64
-		if plain {
-			score = float64(p.b.numbers[norms][p.lo+i]) * float64(float64(products[i])*float64(p.b.numbers[ratios][p.lo+i]))
-		} else {
-			n := p.b.numbersAt(p.lo + i)
-			score = x.score(to, &n, x.cosine(to, products[i], &n))
-		}
+		n := p.b.numbersAt(p.lo + i)
+		score := x.score(to, &n, x.cosine(to, products[i], &n))
 		if score < worst {
 			continue
 		}

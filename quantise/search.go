@@ -134,15 +134,13 @@ func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 	}
 	x.best = cut(x.best, x.k)
 	dst = dst[:len(x.best)]
-	order, keys := ordered(s.keys, x.best)
-	s.keys = keys
 	f := batches.Get()
 	defer batches.Put(f)
 	var estimates [fewRows]Estimate
 	for from := 0; from < len(dst); from += fewRows {
 		some := dst[from:min(from+fewRows, len(dst))]
 		for i := range some {
-			c := x.best[uint32(order[from+i])]
+			c := x.best[from+i]
 			f.ids[i], f.products[i] = c.row, c.product
 		}
 		s.rows.addRows(f, f.ids[:len(some)], &s.q.layout)

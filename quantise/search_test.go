@@ -270,23 +270,3 @@ func TestSearchErrors(t *testing.T) {
 	assert.Empty(t, hits[1])
 	require.NoError(t, all(options{}))
 }
-
-// A search ends soon after its context.
-func TestSearchEnds(t *testing.T) {
-	x := random[float32](40_000, 32, 1)
-	c := encode(t, x, quantise.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	o := quantise.SearchOptions[float32]{Accept: func(int) bool { cancel(); return true }}
-	assert.ErrorIs(t, searchAll(c, ctx, lists(1, 10), x.RowRange(0, 1), 0, 0, o), context.Canceled)
-}
-
-// A query serves the codes of an equal quantiser, as those of a file.
-func TestEqualQuantisers(t *testing.T) {
-	x := random[float32](300, 16, 1)
-	c := encode(t, x, quantise.Options{})
-	read, err := quantise.View[float32](fileOf(t, c))
-	require.NoError(t, err)
-	query := read.Quantiser().Prepare(nil, x.Row(9), quantise.SquaredDistance, 0)
-	assert.Equal(t, read.Search(make([]quantise.Hit, 4), query), c.Search(make([]quantise.Hit, 4), query))
-	assert.Equal(t, 9, c.Search(make([]quantise.Hit, 1), query)[0].ID)
-}

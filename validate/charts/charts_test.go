@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,6 +146,31 @@ func TestNamesOfTicks(t *testing.T) {
 	for y := range img.Bounds().Dy() {
 		assert.False(t, ink(0, y) || ink(img.Bounds().Dx()-1, y), "cut at row %d", y)
 	}
+}
+
+// Titles of two lines stand between the texts above and the panel, and a label that has no room
+// beside a point at the right edge stands to the left of the point.
+func TestTextsInPanels(t *testing.T) {
+	label := "a label at the edge"
+	f := Figure{Title: "figure", XLabel: "below", Panels: []Panel{{Title: "high\nlow", Series: []Series{{Points: []Point{{1, 1, 0}, {2, 2, 0}}, Labels: []string{"free", label}}}}}}
+	f.Panels, f.Columns = append(f.Panels, f.Panels[0], f.Panels[0], f.Panels[0]), 2
+	data := svg(t, f)
+	place := func(text string, which int) (x, y float64) { // y from the top of the picture
+		all := regexp.MustCompile(`<text x="(\S+)" y="(\S+)"[^>]*>`+text+`<`).FindAllStringSubmatch(data, -1)
+		require.Greater(t, len(all), which)
+		_, err := fmt.Sscan(all[which][1]+" "+all[which][2], &x, &y)
+		require.NoError(t, err)
+		return x, y
+	}
+	_, figure := place(f.Title, 0)
+	_, first := place("high", 0)
+	_, below := place(f.XLabel, 0)
+	_, third := place("high", 2)
+	assert.Greater(t, first, figure+13)
+	assert.Greater(t, third, below+13)
+	x, _ := place(label, 0)
+	free, _ := place("free", 1)
+	assert.Less(t, x+float64(pointText().Width(label)), free, "in the first panel")
 }
 
 // Bars of many series stay in their panel.

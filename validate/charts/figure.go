@@ -55,7 +55,7 @@ type Panel struct {
 // Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
 // points with a coordinate that is NaN, beyond ±1e307, or below 1e-307 on a logarithmic axis. A
 // logarithmic y-axis without a YRange has at most eight decades, and an arrow at the lower end
-// marks a point below the axis. Long texts enlarge the picture.
+// marks a point below the axis. Long texts and texts of several lines enlarge the picture.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -137,9 +137,18 @@ func (f Figure) Write(w io.Writer, format string) error {
 	name.YAlign = draw.YBottom
 	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
 
-	width := max(panelWidth, text.Width(f.XLabel)+2*margin)
+	width, above := max(panelWidth, text.Width(f.XLabel)+2*margin), margin
+	head, beside := titleHeight+moreLines(title, f.Title), margin+labelWidth+moreLines(side, f.YLabel)
 	for _, p := range f.Panels {
 		width = max(width, name.Width(p.Title)+2*(margin+labelWidth))
+		if p.Title != "" {
+			above = max(above, nameHeight+moreLines(name, p.Title))
+		}
+		for _, s := range p.Series {
+			for _, l := range s.Labels {
+				width = max(width, pointText().Width(l)+2*(margin+labelWidth))
+			}
+		}
 	}
 	width *= vg.Length(columns)
 	if len(plots) == 1 {
@@ -149,7 +158,7 @@ func (f Figure) Write(w io.Writer, format string) error {
 	for _, s := range styles {
 		width = max(width, entryWidth(s)+2*margin)
 	}
-	panel, left := max(panelHeight, text.Width(f.YLabel)+margin), margin+labelWidth
+	panel, left := max(panelHeight, text.Width(f.YLabel)+margin), beside
 	axis, room := plots[0].X, width/vg.Length(columns)-left-2*margin
 	for _, t := range axis.Tick.Marker.Ticks(axis.Min, axis.Max) {
 		size := axis.Tick.Label.Rectangle(t.Label).Size()
@@ -159,12 +168,8 @@ func (f Figure) Write(w io.Writer, format string) error {
 		}
 	}
 	width += left - margin - labelWidth
-	above := nameHeight
-	if !slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Title != "" }) {
-		above = margin
-	}
 	legend := newLegend(styles, width-2*margin)
-	height := titleHeight + (above+panel)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
+	height := head + (above+panel)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
 	canvas, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
 		return fmt.Errorf("charts: %w", err)
@@ -173,7 +178,7 @@ func (f Figure) Write(w io.Writer, format string) error {
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
 
 	bottom := legend.draw(draw.Crop(page, margin, -margin, margin, 0))
-	body := draw.Crop(page, left, -margin, bottom-page.Min.Y+margin, -titleHeight)
+	body := draw.Crop(page, left, -margin, bottom-page.Min.Y+margin, -head)
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: margin}
 	for i, p := range plots {
 		c := draw.Crop(tiles.At(body, i%columns, i/columns), 0, 0, 0, -above)
@@ -199,6 +204,10 @@ func (f Figure) Write(w io.Writer, format string) error {
 		return r
 	}, file.Bytes()))
 	return err
+}
+
+func moreLines(style draw.TextStyle, text string) vg.Length {
+	return style.Height(text) - style.Height("")
 }
 
 type extent struct{ x0, x1, y0, y1 float64 }

@@ -230,11 +230,15 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	bar := l.style.line
 	bar.Width, bar.Dashes = vg.Points(1), nil
 	cap := vg.Points(3)
-	text := legendText()
-	text.Color, text.Font.Size, text.YAlign = l.style.line.Color, vg.Points(10), draw.YBottom
+	text := pointText()
+	text.Color = l.style.line.Color
 	for i, q := range l.points {
 		at := vg.Point{X: trX(q.X), Y: trY(max(q.Y, l.floor))}
-		c.FillText(text, at.Add(vg.Point{X: cap, Y: cap}), l.labels[i])
+		beside := at.Add(vg.Point{X: cap, Y: cap})
+		if width := text.Width(l.labels[i]); beside.X+width > c.Max.X+margin/2 {
+			beside.X = max(c.Min.X, at.X-cap-width)
+		}
+		c.FillText(text, beside, l.labels[i])
 		if q.Err > 0 && q.Y+q.Err > l.floor {
 			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(min(q.Y+q.Err, l.ceiling))
 			c.StrokeLine2(bar, at.X, lo, at.X, hi)
@@ -247,4 +251,10 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		c.DrawGlyph(l.style.glyph, at)
 	}
+}
+
+func pointText() draw.TextStyle {
+	text := legendText()
+	text.Font.Size, text.YAlign = vg.Points(10), draw.YBottom
+	return text
 }

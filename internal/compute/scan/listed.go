@@ -88,9 +88,11 @@ func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width i
 }
 
 // ListedRange is ListedProducts for n rows side by side. n may be any number. It lists rows of 1
-// bit, because products take longer than reading them, and the last rows.
+// bit, because products take longer than reading them, and the last rows. Kernels multiply up to 3
+// words of the next row by digits of query that must be 0, because masks are slow.
 func ListedRange(dst []float32, rows []uint64, query []byte, n, words, width int) {
-	done := n / ListedStep * ListedStep
+	beyond := (4 - words%4) % 4
+	done := max(0, n*words-beyond) / words / ListedStep * ListedStep
 	rows, _ = rows[:n*words], query[ListedBytes(words, width)-1]
 	switch dst = dst[:n]; {
 	case width == 1 || done == 0:

@@ -3443,23 +3443,23 @@ end:
 	VZEROUPPER
 	RET
 
-DATA listedMask8true<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask8true<>+64(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+72(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+80(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+88(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+96(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+104(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+112(SB)/8, $0x0000000000000000
-DATA listedMask8true<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask8true<>(SB), RODATA|NOPTR, $128
+DATA listedMask8<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask8<>+64(SB)/8, $0x0000000000000000
+DATA listedMask8<>+72(SB)/8, $0x0000000000000000
+DATA listedMask8<>+80(SB)/8, $0x0000000000000000
+DATA listedMask8<>+88(SB)/8, $0x0000000000000000
+DATA listedMask8<>+96(SB)/8, $0x0000000000000000
+DATA listedMask8<>+104(SB)/8, $0x0000000000000000
+DATA listedMask8<>+112(SB)/8, $0x0000000000000000
+DATA listedMask8<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask8<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -3645,8 +3645,8 @@ last:
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R10)
 	PREFETCHT0   (R12)
-	LEAQ         listedMask8true<>+0(SB), SI
 	SHLQ         $0x03, R14
+	LEAQ         listedMask8<>+0(SB), SI
 	SUBQ         R14, SI
 	VMOVDQU      64(SI), Y8
 	VPMASKMOVQ   (BX), Y8, Y9
@@ -4013,24 +4013,6 @@ end3:
 	VZEROUPPER
 	RET
 
-DATA listedMask8false<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask8false<>+64(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+72(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+80(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+88(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+96(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+104(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+112(SB)/8, $0x0000000000000000
-DATA listedMask8false<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask8false<>(SB), RODATA|NOPTR, $128
-
 // func listedRange8AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·listedRange8AVX2(SB), NOSPLIT, $0-40
@@ -4096,11 +4078,8 @@ last0:
 	MOVQ         words+32(FP), SI
 	ANDQ         $0x07, SI
 	JZ           end0
-	LEAQ         listedMask8false<>+0(SB), DI
 	SHLQ         $0x03, SI
-	SUBQ         SI, DI
-	VMOVDQU      64(DI), Y8
-	VPMASKMOVQ   (CX), Y8, Y8
+	VMOVDQU      (CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    (BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4118,8 +4097,7 @@ last0:
 	VPADDD       Y9, Y4, Y4
 	CMPQ         SI, $0x20
 	JLE          half0
-	VMOVDQU      96(DI), Y8
-	VPMASKMOVQ   32(CX), Y8, Y8
+	VMOVDQU      32(CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    32(BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4189,11 +4167,8 @@ last1:
 	MOVQ         words+32(FP), SI
 	ANDQ         $0x07, SI
 	JZ           end1
-	LEAQ         listedMask8false<>+0(SB), DI
 	SHLQ         $0x03, SI
-	SUBQ         SI, DI
-	VMOVDQU      64(DI), Y8
-	VPMASKMOVQ   (CX), Y8, Y8
+	VMOVDQU      (CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    (BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4211,8 +4186,7 @@ last1:
 	VPADDD       Y9, Y5, Y5
 	CMPQ         SI, $0x20
 	JLE          half1
-	VMOVDQU      96(DI), Y8
-	VPMASKMOVQ   32(CX), Y8, Y8
+	VMOVDQU      32(CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    32(BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4282,11 +4256,8 @@ last2:
 	MOVQ         words+32(FP), SI
 	ANDQ         $0x07, SI
 	JZ           end2
-	LEAQ         listedMask8false<>+0(SB), DI
 	SHLQ         $0x03, SI
-	SUBQ         SI, DI
-	VMOVDQU      64(DI), Y8
-	VPMASKMOVQ   (CX), Y8, Y8
+	VMOVDQU      (CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    (BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4304,8 +4275,7 @@ last2:
 	VPADDD       Y9, Y6, Y6
 	CMPQ         SI, $0x20
 	JLE          half2
-	VMOVDQU      96(DI), Y8
-	VPMASKMOVQ   32(CX), Y8, Y8
+	VMOVDQU      32(CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    32(BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4375,11 +4345,8 @@ last3:
 	MOVQ         words+32(FP), SI
 	ANDQ         $0x07, SI
 	JZ           end3
-	LEAQ         listedMask8false<>+0(SB), DI
 	SHLQ         $0x03, SI
-	SUBQ         SI, DI
-	VMOVDQU      64(DI), Y8
-	VPMASKMOVQ   (CX), Y8, Y8
+	VMOVDQU      (CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    (BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4397,8 +4364,7 @@ last3:
 	VPADDD       Y9, Y7, Y7
 	CMPQ         SI, $0x20
 	JLE          half3
-	VMOVDQU      96(DI), Y8
-	VPMASKMOVQ   32(CX), Y8, Y8
+	VMOVDQU      32(CX), Y8
 	VPMOVZXBW    X8, Y9
 	VPMOVSXBW    32(BX), Y10
 	VPMADDWD     Y9, Y10, Y10
@@ -4633,23 +4599,23 @@ end:
 	VZEROUPPER
 	RET
 
-DATA listedMask4true<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask4true<>+64(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+72(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+80(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+88(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+96(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+104(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+112(SB)/8, $0x0000000000000000
-DATA listedMask4true<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask4true<>(SB), RODATA|NOPTR, $128
+DATA listedMask4<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask4<>+64(SB)/8, $0x0000000000000000
+DATA listedMask4<>+72(SB)/8, $0x0000000000000000
+DATA listedMask4<>+80(SB)/8, $0x0000000000000000
+DATA listedMask4<>+88(SB)/8, $0x0000000000000000
+DATA listedMask4<>+96(SB)/8, $0x0000000000000000
+DATA listedMask4<>+104(SB)/8, $0x0000000000000000
+DATA listedMask4<>+112(SB)/8, $0x0000000000000000
+DATA listedMask4<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask4<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -4825,8 +4791,8 @@ last:
 	PREFETCHT0 (R8)
 	PREFETCHT0 (R10)
 	PREFETCHT0 (R12)
-	LEAQ       listedMask4true<>+0(SB), SI
 	SHLQ       $0x03, R14
+	LEAQ       listedMask4<>+0(SB), SI
 	SUBQ       R14, SI
 	VMOVDQU    64(SI), Y10
 	VPMASKMOVQ (BX), Y10, Y11
@@ -5236,24 +5202,6 @@ end3:
 	VZEROUPPER
 	RET
 
-DATA listedMask4false<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask4false<>+64(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+72(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+80(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+88(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+96(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+104(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+112(SB)/8, $0x0000000000000000
-DATA listedMask4false<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask4false<>(SB), RODATA|NOPTR, $128
-
 // func listedRange4AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·listedRange4AVX2(SB), NOSPLIT, $0-40
@@ -5321,11 +5269,8 @@ last0:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end0
-	LEAQ       listedMask4false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y10
-	VPMASKMOVQ (CX), Y10, Y10
+	VMOVDQU    (CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW (BX), Y11, Y12
 	VPMADDUBSW 64(BX), Y11, Y11
@@ -5341,8 +5286,7 @@ last0:
 	VPADDD     Y11, Y6, Y6
 	CMPQ       SI, $0x20
 	JLE        half0
-	VMOVDQU    96(DI), Y10
-	VPMASKMOVQ 32(CX), Y10, Y10
+	VMOVDQU    32(CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW 32(BX), Y11, Y12
 	VPMADDUBSW 96(BX), Y11, Y11
@@ -5406,11 +5350,8 @@ last1:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end1
-	LEAQ       listedMask4false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y10
-	VPMASKMOVQ (CX), Y10, Y10
+	VMOVDQU    (CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW (BX), Y11, Y12
 	VPMADDUBSW 64(BX), Y11, Y11
@@ -5426,8 +5367,7 @@ last1:
 	VPADDD     Y11, Y7, Y7
 	CMPQ       SI, $0x20
 	JLE        half1
-	VMOVDQU    96(DI), Y10
-	VPMASKMOVQ 32(CX), Y10, Y10
+	VMOVDQU    32(CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW 32(BX), Y11, Y12
 	VPMADDUBSW 96(BX), Y11, Y11
@@ -5491,11 +5431,8 @@ last2:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end2
-	LEAQ       listedMask4false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y10
-	VPMASKMOVQ (CX), Y10, Y10
+	VMOVDQU    (CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW (BX), Y11, Y12
 	VPMADDUBSW 64(BX), Y11, Y11
@@ -5511,8 +5448,7 @@ last2:
 	VPADDD     Y11, Y8, Y8
 	CMPQ       SI, $0x20
 	JLE        half2
-	VMOVDQU    96(DI), Y10
-	VPMASKMOVQ 32(CX), Y10, Y10
+	VMOVDQU    32(CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW 32(BX), Y11, Y12
 	VPMADDUBSW 96(BX), Y11, Y11
@@ -5576,11 +5512,8 @@ last3:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end3
-	LEAQ       listedMask4false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y10
-	VPMASKMOVQ (CX), Y10, Y10
+	VMOVDQU    (CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW (BX), Y11, Y12
 	VPMADDUBSW 64(BX), Y11, Y11
@@ -5596,8 +5529,7 @@ last3:
 	VPADDD     Y11, Y9, Y9
 	CMPQ       SI, $0x20
 	JLE        half3
-	VMOVDQU    96(DI), Y10
-	VPMASKMOVQ 32(CX), Y10, Y10
+	VMOVDQU    32(CX), Y10
 	VPAND      Y0, Y10, Y11
 	VPMADDUBSW 32(BX), Y11, Y12
 	VPMADDUBSW 96(BX), Y11, Y11
@@ -5837,23 +5769,23 @@ end:
 	VZEROUPPER
 	RET
 
-DATA listedMask2true<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask2true<>+64(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+72(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+80(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+88(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+96(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+104(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+112(SB)/8, $0x0000000000000000
-DATA listedMask2true<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask2true<>(SB), RODATA|NOPTR, $128
+DATA listedMask2<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask2<>+64(SB)/8, $0x0000000000000000
+DATA listedMask2<>+72(SB)/8, $0x0000000000000000
+DATA listedMask2<>+80(SB)/8, $0x0000000000000000
+DATA listedMask2<>+88(SB)/8, $0x0000000000000000
+DATA listedMask2<>+96(SB)/8, $0x0000000000000000
+DATA listedMask2<>+104(SB)/8, $0x0000000000000000
+DATA listedMask2<>+112(SB)/8, $0x0000000000000000
+DATA listedMask2<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask2<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, MMX+
@@ -6049,8 +5981,8 @@ last:
 	PREFETCHT0 (R8)
 	PREFETCHT0 (R10)
 	PREFETCHT0 (R12)
-	LEAQ       listedMask2true<>+0(SB), SI
 	SHLQ       $0x03, R14
+	LEAQ       listedMask2<>+0(SB), SI
 	SUBQ       R14, SI
 	VMOVDQU    64(SI), Y6
 	VPMASKMOVQ (BX), Y6, Y7
@@ -6478,24 +6410,6 @@ end3:
 	VZEROUPPER
 	RET
 
-DATA listedMask2false<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask2false<>+64(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+72(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+80(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+88(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+96(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+104(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+112(SB)/8, $0x0000000000000000
-DATA listedMask2false<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask2false<>(SB), RODATA|NOPTR, $128
-
 // func listedRange2AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 // Requires: AVX, AVX2
 TEXT ·listedRange2AVX2(SB), NOSPLIT, $0-40
@@ -6565,11 +6479,8 @@ last0:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end0
-	LEAQ       listedMask2false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y6
-	VPMASKMOVQ (CX), Y6, Y6
+	VMOVDQU    (CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW (BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6588,8 +6499,7 @@ last0:
 	VPADDD     Y7, Y2, Y2
 	CMPQ       SI, $0x20
 	JLE        half0
-	VMOVDQU    96(DI), Y6
-	VPMASKMOVQ 32(CX), Y6, Y6
+	VMOVDQU    32(CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW 32(BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6662,11 +6572,8 @@ last1:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end1
-	LEAQ       listedMask2false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y6
-	VPMASKMOVQ (CX), Y6, Y6
+	VMOVDQU    (CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW (BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6685,8 +6592,7 @@ last1:
 	VPADDD     Y7, Y3, Y3
 	CMPQ       SI, $0x20
 	JLE        half1
-	VMOVDQU    96(DI), Y6
-	VPMASKMOVQ 32(CX), Y6, Y6
+	VMOVDQU    32(CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW 32(BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6759,11 +6665,8 @@ last2:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end2
-	LEAQ       listedMask2false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y6
-	VPMASKMOVQ (CX), Y6, Y6
+	VMOVDQU    (CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW (BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6782,8 +6685,7 @@ last2:
 	VPADDD     Y7, Y4, Y4
 	CMPQ       SI, $0x20
 	JLE        half2
-	VMOVDQU    96(DI), Y6
-	VPMASKMOVQ 32(CX), Y6, Y6
+	VMOVDQU    32(CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW 32(BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6856,11 +6758,8 @@ last3:
 	MOVQ       words+32(FP), SI
 	ANDQ       $0x07, SI
 	JZ         end3
-	LEAQ       listedMask2false<>+0(SB), DI
 	SHLQ       $0x03, SI
-	SUBQ       SI, DI
-	VMOVDQU    64(DI), Y6
-	VPMASKMOVQ (CX), Y6, Y6
+	VMOVDQU    (CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW (BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -6879,8 +6778,7 @@ last3:
 	VPADDD     Y7, Y5, Y5
 	CMPQ       SI, $0x20
 	JLE        half3
-	VMOVDQU    96(DI), Y6
-	VPMASKMOVQ 32(CX), Y6, Y6
+	VMOVDQU    32(CX), Y6
 	VPAND      Y0, Y6, Y7
 	VPMADDUBSW 32(BX), Y7, Y7
 	VPSRLW     $0x02, Y6, Y8
@@ -7214,23 +7112,23 @@ end:
 	VZEROUPPER
 	RET
 
-DATA listedMask1true<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask1true<>+64(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+72(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+80(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+88(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+96(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+104(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+112(SB)/8, $0x0000000000000000
-DATA listedMask1true<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask1true<>(SB), RODATA|NOPTR, $128
+DATA listedMask1<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask1<>+64(SB)/8, $0x0000000000000000
+DATA listedMask1<>+72(SB)/8, $0x0000000000000000
+DATA listedMask1<>+80(SB)/8, $0x0000000000000000
+DATA listedMask1<>+88(SB)/8, $0x0000000000000000
+DATA listedMask1<>+96(SB)/8, $0x0000000000000000
+DATA listedMask1<>+104(SB)/8, $0x0000000000000000
+DATA listedMask1<>+112(SB)/8, $0x0000000000000000
+DATA listedMask1<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask1<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, MMX+
@@ -7554,8 +7452,8 @@ last:
 	PREFETCHT0 (R8)
 	PREFETCHT0 (R10)
 	PREFETCHT0 (R12)
-	LEAQ       listedMask1true<>+0(SB), SI
 	SHLQ       $0x03, R14
+	LEAQ       listedMask1<>+0(SB), SI
 	SUBQ       R14, SI
 	VMOVDQU    64(SI), Y6
 	VPMASKMOVQ (BX), Y6, Y7

@@ -240,14 +240,16 @@ func listedNarrow(width int, together bool) {
 			}
 		}
 	}
-	name := fmt.Sprintf("listedMask%d%v", width, together)
-	GLOBL(name, RODATA|NOPTR)
-	for i := range 16 {
-		ones := uint64(0)
-		if i < 8 {
-			ones--
+	name := fmt.Sprintf("listedMask%d", width)
+	if together {
+		GLOBL(name, RODATA|NOPTR)
+		for i := range 16 {
+			ones := uint64(0)
+			if i < 8 {
+				ones--
+			}
+			DATA(8*i, U64(ones))
 		}
-		DATA(8*i, U64(ones))
 	}
 	l.write("AVX2", func() {
 		if width < 8 {
@@ -259,17 +261,23 @@ func listedNarrow(width int, together bool) {
 		}
 	}, func(words Register, first, end int) {
 		masks := GP64()
-		LEAQ(amd64.Static(name), masks)
 		SHLQ(U8(3), words)
-		SUBQ(words, masks)
+		if together {
+			LEAQ(amd64.Static(name), masks)
+			SUBQ(words, masks)
+		}
 		for j := range 2 {
 			if j == 1 { // up to four words have no second half
 				CMPQ(words, U8(32))
 				JLE(LabelRef(fmt.Sprint("half", first)))
 			}
-			part := YMM()
-			VMOVDQU(at(masks, 64+32*j), part)
-			half(j, first, end, func(from Mem, to VecVirtual) { VPMASKMOVQ(from, part, to) })
+			load := func(from Mem, to VecVirtual) { VMOVDQU(from, to) } // the next row has digits of 0
+			if together {
+				part := YMM()
+				VMOVDQU(at(masks, 64+32*j), part)
+				load = func(from Mem, to VecVirtual) { VPMASKMOVQ(from, part, to) }
+			}
+			half(j, first, end, load)
 		}
 		Label(fmt.Sprint("half", first))
 	}, func(sums [listedHeight]VecVirtual) VecVirtual {
