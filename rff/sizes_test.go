@@ -32,7 +32,6 @@ func testSizes[T dense.Float](t *testing.T) {
 	}
 	memory("d = %d, for the features of all pairs", large)(rff.Draw[T](rff.Quadratic{D: large}, nil))
 	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.SoftmaxOptimal{Scale: 1, A: 0}, vast[T]{large, large}))
-	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.Draw[T](rff.SoftmaxOptimal{Scale: 1, A: 0}, vast[T]{large, large}))
 
 	row := dense.New[T](1, 1<<22)
 	memory("the second moments of points of R^4194304: ")(rff.FitSADERF(row, row, 1))

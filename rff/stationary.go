@@ -35,7 +35,7 @@ func gaussian[T dense.Float](s Gaussian, e engine[T]) (Map[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	law := mse.OfGaussian("Gaussian", sutherland, mse.Trig, 1/(s.LengthScale*s.LengthScale))
+	law := mse.OfGaussian(sutherland, 1/(s.LengthScale*s.LengthScale))
 	return trigonometric(e, inv, nil, kernels.Gaussian{LengthScale: s.LengthScale}, law), nil
 }
 

@@ -68,7 +68,7 @@ func fit(ctx context.Context, method string, size int, rows ridge.Block[float32]
 	k, phi := kernels.Matern{Nu: nu}, rff.Map[float32](nil)
 	switch method {
 	case "exact":
-		return must(kernelridge.Fit(ctx, k, rows, kernelridge.Options{Ratio: ratio, Rank: size, Src: src})).Model
+		return must(kernelridge.Fit(ctx, k, rows, kernelridge.Options{Ratio: ratio, Rank: size, Memory: 1 << 30, Src: src})).Model
 	case "landmarks":
 		some := must(landmarks.Uniform(rows.X, min(rows.X.Rows, 8*size), src))
 		phi = must(rff.Nystroem(k, must(landmarks.Pivoted(ctx, k, some, size, src))))

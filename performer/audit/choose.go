@@ -63,12 +63,13 @@ func sampledRows(rows int, budget float64, sweeps bool) int {
 // each head and make a performer.Batch of the chosen attention of each.
 //
 // Choose tries attention over some blocks of keys (package blocks), and then exact attention in 8
-// bits. Choose accepts an approximation if a new random sample of rows shows with the given Confidence an error within the
-// tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors.
+// bits. Choose accepts an approximation if a new random sample of rows shows with the given
+// Confidence an error within the tolerance. Choose does not guarantee the tolerance: samples may
+// miss rare large errors.
 //
 // A search that finds no approximation within the tolerance costs at most the Budget, for any
-// number of Calls. Below about a thousand tokens one trial of an approximation costs more than the default Budget, and
-// Choose returns exact attention without a trial.
+// number of Calls. Below about a thousand tokens one trial of an approximation costs more than the
+// default Budget, and Choose returns exact attention without a trial.
 //
 // If softmax.Causal is true, the chosen attention is causal, but the choice depends on all tokens.
 // With the option Reproducible, equal random sources src give equal choices, whatever GOMAXPROCS

@@ -130,7 +130,7 @@ func (s *toleranceSearch[T]) run(ctx context.Context, c *Choice[T]) error {
 	return nil
 }
 
-// reject drops the cheapest approximation within the tolerance, and reports whether another is left.
+// reject drops the cheapest approximation within the tolerance. It reports whether another is left.
 func (s *toleranceSearch[T]) reject() bool {
 	last := len(s.passed) - 1
 	s.trials[s.passed[last].trial].Slow = true

@@ -46,7 +46,7 @@ func ramp(n int, last float64) []float64 {
 const modelTokens = 40000
 
 // dynamicBase is the base of InternLM2.5 for modelTokens tokens.
-var dynamicBase = 1e6 * math.Pow(2*modelTokens/32768.0-1, 128.0/126)
+var dynamicBase = 1e6 * math.Pow(max(1, 2*float64(modelTokens)/32768-1), 128.0/126)
 
 func modelRows() []modelRow {
 	linear := layer.RotaryOptions{Base: 1e6, Scaling: layer.RotaryLinear{Factor: 8}}
@@ -99,7 +99,7 @@ func goText(v reflect.Value, sinks bool) string {
 		case f.Kind() == reflect.Struct:
 			text = goText(f, false)
 		case name == "Base" && f.Float() == dynamicBase:
-			text = "1e6 * math.Pow(2*tokens/32768-1, 128.0/126)"
+			text = "1e6 * math.Pow(max(1, 2*float64(tokens)/32768-1), 128.0/126)"
 		case f.Kind() == reflect.Float64:
 			text = strconv.FormatFloat(f.Float(), 'f', -1, 64)
 		default:
@@ -157,7 +157,7 @@ func (c *modelConfig) frequencies(dim int, local bool) (omega []float64, factor 
 	factor = 1
 	if s.Type == "dynamic" {
 		d := float64(dim)
-		theta *= math.Pow(s.Factor*modelTokens/c.Positions-(s.Factor-1), d/(d-2))
+		theta *= math.Pow(max(1, s.Factor*modelTokens/c.Positions-(s.Factor-1)), d/(d-2))
 	}
 	between := func(turns float64) float64 {
 		return float64(dim) * math.Log(s.Original/(turns*2*math.Pi)) / (2 * math.Log(theta))

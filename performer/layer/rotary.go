@@ -21,7 +21,7 @@ type RotaryOptions struct {
 
 	// Pair i of coordinates rotates by p·Base^(−2i/Dim) at position p. A zero Base stands for
 	// 10000. The Base of a model times f^(Dim/(Dim−2)) divides the smallest angle by f and keeps
-	// the largest, which is NTK-aware scaling by the factor f [bloc97 2023].
+	// the largest, which is NTK-aware scaling by the factor f ≥ 1 [bloc97 2023].
 	Base float64
 
 	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],

@@ -69,8 +69,9 @@ func choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		if err := interrupt.Await(ctx, func() { kernels.Gram(gram, own, wide, dense.Matrix[float64]{}) }); err != nil {
 			return best, err
 		}
+		unit := gramian.Unit(gram, weights)
 		for power := -20; power <= 4; power += 2 {
-			ratio := math.Ldexp(gramian.Unit(gram, weights), power)
+			ratio := math.Ldexp(unit, power)
 			left, err := leftOut(ctx, gram, y, weights, ratio)
 			if ctx.Err() != nil {
 				return best, ctx.Err()

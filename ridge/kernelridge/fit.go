@@ -9,10 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/conjugate"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -247,8 +250,8 @@ func (f *fit[T]) right() dense.Matrix[float64] {
 	return right
 }
 
-// factor returns R⁻ᵀK_LnΩ^½ for the Gram matrix K_LL = RᵀR of landmarks L, without those that others
-// determine to rounding, and a model of the standard deviations with the first landmarks.
+// factor returns R⁻ᵀK_LnΩ^½ for the Gram matrix K_LL = RᵀR of landmarks L, without those that
+// others determine to rounding, and a model of standard deviations with the first landmarks.
 func (f *fit[T]) factor(ctx context.Context, k kernels.Kernel, x dense.Matrix[float64]) (factor dense.Matrix[float64], m *ridge.Model[T], err error) {
 	const (
 		proposed = 8    // rows among which a landmark is chosen
@@ -266,7 +269,11 @@ func (f *fit[T]) factor(ctx context.Context, k kernels.Kernel, x dense.Matrix[fl
 		return factor, nil, err
 	}
 	_, points := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, chosen))
-	gram := gramian.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})
+	var gram dense.Matrix[float64]
+	// Products of rows round more than the factorisation allows.
+	if err := interrupt.Await(ctx, func() { gram = kernels.Gram(gram, k, points, dense.Matrix[float64]{}) }); err != nil {
+		return factor, nil, err
+	}
 	largest := 0.0
 	for i := range gram.Rows {
 		largest = max(largest, gram.At(i, i))
@@ -275,15 +282,21 @@ func (f *fit[T]) factor(ctx context.Context, k kernels.Kernel, x dense.Matrix[fl
 	if err != nil {
 		return factor, nil, fmt.Errorf("kernelridge: the Gram matrix of landmarks is not positive semi-definite: %w", err)
 	}
-	factor = gramian.Gram(dense.Matrix[float64]{}, k, layout.Rows(points, p.Order[:p.Rank]), x)
-	for i := range factor.Rows {
-		for j, root := range f.root {
-			factor.Row(i)[j] *= root
+	points = layout.Rows(points, p.Order[:p.Rank])
+	half := p.Factor()
+	factor = dense.New[float64](p.Rank, x.Rows)
+	for lo := 0; lo < x.Rows; lo += atOnce {
+		hi := min(lo+atOnce, x.Rows)
+		part := gramian.Gram(factor.ColRange(lo, hi), k, points, x.RowRange(lo, hi))
+		if f.root != nil {
+			for i := range part.Rows {
+				floats.Mul(part.Row(i), f.root[lo:hi])
+			}
 		}
-	}
-	own := p.Factor()
-	for lo := 0; lo < factor.Cols; lo += atOnce {
-		own.Half(ctx, factor.ColRange(lo, min(lo+atOnce, factor.Cols)))
+		half.Half(ctx, part)
+		if err := ctx.Err(); err != nil {
+			return factor, nil, err
+		}
 	}
 	weights := make([]T, f.rows.Rows)
 	for i := range weights {

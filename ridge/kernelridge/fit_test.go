@@ -376,6 +376,23 @@ func TestFitErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "kernelridge: Options.Ratio = 1e-300")
 }
 
+// Rows of 100 length-scales and more landmarks than the model of deviations has: the Gram matrix of
+// landmarks is positive semi-definite to less than the rounding of products of such rows.
+func TestLandmarksOfManyLengthScales(t *testing.T) {
+	const n = 1100
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y := dense.New[float64](n, 1), dense.New[float64](n, 1)
+	for i := range n {
+		x.Set(i, 0, 100*rng.Float64()-50)
+		y.Set(i, 0, math.Sin(x.At(i, 0)))
+	}
+	r, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, ridge.Block[float64]{X: x, Y: y}, kernelridge.Options{Ratio: 1e-4, Rank: n, Src: rand.NewPCG(1, 2)})
+	require.NoError(t, err)
+	for i, v := range r.Model.Mean(dense.Matrix[float64]{}, x).Data {
+		assert.InDelta(t, y.Data[i], v, 0.01)
+	}
+}
+
 // TestProduct: products of the caller are used, for rows of positive weight in their order, and bad
 // ones are errors.
 func TestProduct(t *testing.T) {

@@ -22,8 +22,8 @@ type Options struct {
 
 	// Rank is the number of landmarks of the preconditioner, at most the number n of rows; 0 stands
 	// for 8√n, or min(n, 1000) if that is more, or 4000 if that is less. The preconditioner takes
-	// about n·Rank² multiply-adds. A larger Rank saves time if Fit needs many iterations, as for a
-	// small λ.
+	// about n·Rank² multiply-adds and 8·n·Rank bytes. A larger Rank saves time if Fit needs many
+	// iterations, as for a small λ.
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
 	// right-hand side, at which Fit stops. At the rows, the error of predictions by stopping is at

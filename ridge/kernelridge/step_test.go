@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -50,6 +53,14 @@ func benchmarkStep[T dense.Float](b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+func TestDefaultRank(t *testing.T) {
+	for n, want := range map[int]int{500: 500, 10_000: 1000, 100_000: 2529, 1_000_000: 4000} {
+		o, err := Options{Ratio: 1, Src: rand.NewPCG(1, 2)}.sized(n)
+		require.NoError(t, err)
+		assert.Equal(t, want, o.Rank, "%d rows", n)
 	}
 }
 

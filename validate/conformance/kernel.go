@@ -36,6 +36,7 @@ func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	if !same(pair, x.RowRange(0, 2)) {
 		return fmt.Errorf("conformance: Eval writes its arguments")
 	}
+	// Errors name points, but for Gram matrices that memory cannot hold or whose eigenvalues overflow.
 	check, err := validate.CheckKernel(k, x)
 	switch {
 	case err != nil:

@@ -155,9 +155,9 @@ func (c closed) estimate(name string, scale float64, m int) Errors {
 	return e
 }
 
-// source is the source of terms over independent rows.
-func OfGaussian(features, source string, terms Exponential, scale float64) Law {
-	return terms.law(features, source, scale, ExponentialLaw.Gaussian)
+// source is the source of the law over independent rows.
+func OfGaussian(source string, scale float64) Law {
+	return Trig.law("Gaussian", source, scale, ExponentialLaw.Gaussian)
 }
 
 func OfSoftmax(features, source string, terms Exponential, scale float64) Law {

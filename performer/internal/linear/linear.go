@@ -31,12 +31,12 @@ type FeatureAttention[T dense.Float] struct {
 type Fractional[T dense.Float] interface {
 	sequence.Kind[T]
 
-	// Fractions computes numerators and denominators of normalised attention into the memory of
+	// Fractions computes numerators and denominators into the memory of
 	// dst, and returns them; a zero dst is allocated.
 	Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T]
 }
 
-// Fractions holds outputs of normalised linear attention before the division: output i is
+// Fractions holds outputs of linear attention before the division: output i is
 // Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators
 // and of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators
 // of several sets of features add up to the fractions of attention with all of these features.

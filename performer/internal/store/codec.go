@@ -96,11 +96,13 @@ func (s *Store[T]) Check(tokens TokenStore[T]) error {
 	return nil
 }
 
-// All attention is normalised. Earlier versions wrote Unnormalised to files.
+// normalised is in files because all attention is normalised, and earlier attention was not.
+var normalised = parameter{"Unnormalised", false}
+
 func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
 		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.of.Scores[0].Scale}, {"Softcap", s.of.Scores[0].Softcap},
-		{"Unnormalised", false}, {"Window", s.of.Places.Window}, {"Sinks", s.of.Places.Sinks}, {"Chunk", s.of.Places.Chunk}, {"Slope", s.of.Places.Slope},
+		normalised, {"Window", s.of.Places.Window}, {"Sinks", s.of.Places.Sinks}, {"Chunk", s.of.Places.Chunk}, {"Slope", s.of.Places.Slope},
 	}
 	for h := range s.of.Heads {
 		p = append(p, parameter{"SinkWeight", s.of.Scores[h].Sink})

@@ -159,7 +159,7 @@ func (c *linearSums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
 }
 
 func (c *linearSums[T]) parameters(*Store[T]) []parameter {
-	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", false}}
+	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, normalised}
 }
 
 func (c *linearSums[T]) marks() []float64 { return c.engine.Marks() }
@@ -303,8 +303,7 @@ func (c *linearSums[T]) settle() {
 	c.count = 0
 }
 
-// mapKeys stores the (log-)features of the keys of a token, and its values followed by 1 if there
-// are denominators.
+// mapKeys stores the (log-)features of the keys of a token, and its values followed by 1.
 func (c *linearSums[T]) mapKeys(k, v dense.Matrix[T]) {
 	n := len(c.all)
 	c.engine.Features.Keys(c.keys.Rows(n), headRows(k, n))

@@ -197,9 +197,9 @@ func AddRows[T dense.Float](y, x dense.Matrix[T], lo, hi int) {
 	vecmath.AddScaled(y.Data[lo*y.Stride:][:n], x.Data[lo*x.Stride:][:n], 1)
 }
 
-// Extend copies v into the first columns of dst, and ones into the last column of dst if dst has
-// one more column. Numerator and denominator are then sums of the same products in the same order:
-// if all values are one, outputs are exactly one.
+// Extend copies v into the first columns of dst, and ones into others. Numerator and denominator
+// are then sums of the same products in the same order: if all values are one, outputs are exactly
+// one.
 func Extend[T dense.Float](dst, v dense.Matrix[T]) {
 	for i := range v.Rows {
 		row := dst.Row(i)
