@@ -48,6 +48,8 @@ const (
 	// sampleSize bounds ‖S^½(x − x*)‖ of a sample, relative to ‖S^½x‖. The relative error of a
 	// variance is about its square.
 	sampleSize = 1.0 / 256
+	// leastReduction is the factor by which a round reduces a residual before its rounding ends it.
+	leastReduction = 64
 	// margin is the factor by which a round reduces a residual below its goal.
 	margin = 0.5
 	// longest is the largest number of steps of a round that is not wide. Rounding may keep a
@@ -103,7 +105,11 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 		rounding = 0x1p-53
 	}
 	exhausted := math.Sqrt(rounding) / 32 // least reduction of a residual in a round
+	// The rounding of a product with v is about noise·‖v‖: elements of S are of the size tr S/D, and
+	// errors of the D terms of a sum are of random signs. Steps hide it from their residuals.
+	noise := rounding * s.Trace / math.Sqrt(float64(at.X.Rows))
 	x, r, first, goals := at.X, at.Residual, Norms(at.Residual), s.goals(at)
+	moved, before := make([]float64, len(first)), x.Clone()
 	var open []int // columns whose round goes on
 	for j, norm := range first {
 		if norm > goals[j] {
@@ -158,13 +164,21 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 		s.count(at, progress)
 		goals = s.goals(at)
 		norms := Norms(r)
+		clear(moved)
+		for i := range x.Rows {
+			to := x.Row(i)
+			for j, v := range before.Row(i) {
+				moved[j] += (to[j] - v) * (to[j] - v)
+			}
+		}
 		var kept, still []int // of open, and columns
 		for k, j := range open {
 			if j >= others && alphas[k] > 0 {
 				samples[j-others].add(alphas[k], betas[k])
 			}
 			// A column stays as it is at the end of its round: norms of residuals rise and fall.
-			if alphas[k] > 0 && norms[j] > max(margin*goals[j], exhausted*first[j]) {
+			hidden := min(noise*math.Sqrt(moved[j]), first[j]/leastReduction)
+			if alphas[k] > 0 && norms[j] > max(margin*goals[j], exhausted*first[j], hidden) {
 				kept, still = append(kept, k), append(still, j)
 			}
 		}
