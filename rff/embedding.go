@@ -55,11 +55,7 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemReci
 	if err != nil {
 		return r, err
 	}
-	n, largest := points.Rows, 0.0
-	for i := range n {
-		largest = max(largest, math.Abs(gram.At(i, i)))
-	}
-	tolerance := float64(n) * 0x1p-52 * largest
+	n, tolerance := points.Rows, cholesky.Rounding(gram)
 	p, err := cholesky.NewPivoted(gram, tolerance)
 	if err != nil {
 		return r, fmt.Errorf("rff: the %d×%d Gram matrix of landmarks is not positive semi-definite: %w", n, n, err)

@@ -23,8 +23,8 @@ import (
 // Compress takes a value of the kernel for each landmark. Its noise, deviations and bands are those
 // of m, and do not hold the difference of its means from those of m: with too few landmarks new
 // targets lie outside the bands. Choose an r whose means at the rows agree with those of m. Compress
-// returns an error for an m without rows, an r outside 1 … n for n rows of m, and a
-// kernel that is 0 at all rows.
+// returns an error for an m without rows, an r outside 1 … n for n rows of m, and a kernel that is 0
+// at all rows.
 func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src rand.Source) (*ridge.Model[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -66,7 +66,8 @@ func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src 
 		return nil, err
 	}
 	// The sum Σa_i·k(z, z_i) has the values of the features at the landmarks.
-	p, err := cholesky.NewPivoted(kernels.Gram(none, k, z, none), float64(z.Rows)*0x1p-52*trace/float64(x.Rows))
+	gram := kernels.Gram(none, k, z, none)
+	p, err := cholesky.NewPivoted(gram, cholesky.Rounding(gram))
 	if err != nil {
 		return nil, fmt.Errorf("kernelridge: the kernel matrix of landmarks: %w", err)
 	}

@@ -274,11 +274,7 @@ func (f *fit[T]) factor(ctx context.Context, k kernels.Kernel, x dense.Matrix[fl
 	if err := interrupt.Await(ctx, func() { gram = kernels.Gram(gram, k, points, dense.Matrix[float64]{}) }); err != nil {
 		return factor, nil, err
 	}
-	largest := 0.0
-	for i := range gram.Rows {
-		largest = max(largest, gram.At(i, i))
-	}
-	p, err := cholesky.NewPivoted(gram, float64(gram.Rows)*0x1p-52*largest)
+	p, err := cholesky.NewPivoted(gram, cholesky.Rounding(gram))
 	if err != nil {
 		return factor, nil, fmt.Errorf("kernelridge: the Gram matrix of landmarks is not positive semi-definite: %w", err)
 	}

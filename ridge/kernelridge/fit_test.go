@@ -393,6 +393,28 @@ func TestLandmarksOfManyLengthScales(t *testing.T) {
 	}
 }
 
+// Steps end where rounding of float32 products hides the residual, so that the residual of a
+// product in float64 is not far above the one before. Steps beyond make it 600 times as large.
+func TestRoundsEndAtRounding(t *testing.T) {
+	const n = 2000
+	rng := rand.New(rand.NewPCG(1, 2))
+	b := ridge.Block[float32]{X: dense.New[float32](n, 1), Y: dense.New[float32](n, 1)}
+	for i := range n {
+		b.X.Set(i, 0, float32(math.Sqrt(3)*(2*rng.Float64()-1)))
+		b.Y.Set(i, 0, float32(math.Sin(3*float64(b.X.At(i, 0)))+0.5*rng.NormFloat64()))
+	}
+	last, worst := math.Inf(1), 0.0
+	_, err := kernelridge.Fit(t.Context(), kernels.Matern{Nu: 2.5, LengthScale: 0.3}, b, kernelridge.Options{
+		Ratio: 1e-3, Rank: 100, Tolerance: 1e-4, Src: rand.NewPCG(1, 2),
+		Progress: func(p kernelridge.Progress) {
+			worst = max(worst, p.Residual/last)
+			last = p.Residual
+		},
+	})
+	require.NoError(t, err)
+	assert.Less(t, worst, 30.0)
+}
+
 // TestProduct: products of the caller are used, for rows of positive weight in their order, and bad
 // ones are errors.
 func TestProduct(t *testing.T) {

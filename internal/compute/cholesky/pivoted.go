@@ -17,6 +17,16 @@ type Pivoted struct {
 	Rank  int
 }
 
+// Rounding returns n·2⁻⁵² times the largest element on the diagonal of the n×n matrix a, the
+// tolerance of NewPivoted for an a whose elements are accurate to rounding.
+func Rounding(a dense.Matrix[float64]) float64 {
+	largest := 0.0
+	for i := range a.Rows {
+		largest = max(largest, math.Abs(a.At(i, i)))
+	}
+	return float64(a.Rows) * 0x1p-52 * largest
+}
+
 // NewPivoted factorises the matrix with the upper triangle a, in the memory of a. Each pivot is the
 // largest element on the diagonal of the residual, until none exceeds tolerance. The error reports
 // a residual that is larger elsewhere: A is not positive semi-definite. Cost: n²·Rank/2

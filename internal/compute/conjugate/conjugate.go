@@ -48,7 +48,8 @@ const (
 	// sampleSize bounds ‖S^½(x − x*)‖ of a sample, relative to ‖S^½x‖. The relative error of a
 	// variance is about its square.
 	sampleSize = 1.0 / 256
-	// leastReduction is the factor by which a round reduces a residual before its rounding ends it.
+	// leastReduction is the factor by which a round reduces a residual at least, although rounding of
+	// its products hides more.
 	leastReduction = 64
 	// margin is the factor by which a round reduces a residual below its goal.
 	margin = 0.5
@@ -105,8 +106,8 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 		rounding = 0x1p-53
 	}
 	exhausted := math.Sqrt(rounding) / 32 // least reduction of a residual in a round
-	// The rounding of a product with v is about noise·‖v‖: elements of S are of the size tr S/D, and
-	// errors of the D terms of a sum are of random signs. Steps hide it from their residuals.
+	// The rounding of a product with v is about noise·‖v‖ if the elements of S are of the size tr S/D,
+	// because the D errors in each sum are of random signs. Residuals of steps do not contain it.
 	noise := rounding * s.Trace / math.Sqrt(float64(at.X.Rows))
 	x, r, first, goals := at.X, at.Residual, Norms(at.Residual), s.goals(at)
 	moved, before := make([]float64, len(first)), x.Clone()
